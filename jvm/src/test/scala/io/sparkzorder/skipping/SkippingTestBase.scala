@@ -17,15 +17,17 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.functions.input_file_name
 
 import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.index.{ColumnValues, IndexStore}
-import io.sparkzorder.skipping.scan.IndexPruning
+import io.sparkzorder.skipping.scan.{IndexPruning, TableRoots}
 
 /** A scan in an optimized plan. */
 final case class Scan(
     relation: HadoopFsRelation,
     output: Seq[Attribute],
     filters: Seq[Expression]) {
-  def pruning: IndexPruning = new IndexPruning(relation, output)
+  def pruning: IndexPruning =
+    new IndexPruning(relation, output, new TableRoots(None, new RelationConf(relation)))
 
   def files: Seq[FileStatus] =
     relation.location.listFiles(Nil, Nil).flatMap(_.files.map(_.fileStatus))

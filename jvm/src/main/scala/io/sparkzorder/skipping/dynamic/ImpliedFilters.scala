@@ -10,28 +10,31 @@ import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.PushDownPredicates
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
 
 /**
- * Adds filters below nodes through which Spark pushes none, where a filter above the node, or the node itself, says
- * that other rows do not count:
+ * Adds filters below nodes through which Spark pushes no filter. A row is left out if, because of a filter above
+ * the node or because of the node itself, the row cannot change the result:
  *
- *  - the rows that GROUPING SETS, CUBE, ROLLUP and UNPIVOT make of a row, and of which the filter wants none
- *  - the elements of a list, as `explode` makes rows of them
- *  - a window whose PARTITION BY is a function of the columns of the filter
- *  - HAVING by the greatest or the least value of a column of GROUP BY
- *  - aggregates without GROUP BY, all of which only count rows that meet a condition
+ *  - below GROUPING SETS, CUBE, ROLLUP and UNPIVOT, if the filter above keeps none of the rows made of the row
+ *  - below `explode` of a list, if the filter above keeps none of the elements
+ *  - below a window, if PARTITION BY has every function of columns that the filter tests
+ *  - below GROUP BY, if HAVING tests the greatest or the least value of a grouping column
+ *  - below aggregates without GROUP BY, if each of them only uses rows that meet a condition
  *
- * Each is a filter of rows that is true in every engine. The query's own filters stay.
+ * The added filters follow from the query, so they hold for every engine that runs the plan. The filters of the
+ * query stay.
  */
 private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with PredicateHelper {
 
+  import TotalExpressions.isTotal
+
   override def apply(plan: LogicalPlan): LogicalPlan =
-    if (!isOn || plan.isStreaming || !plan.exists(isKnown)) plan
+    if (!DerivedRanges.isOn || plan.isStreaming || !plan.exists(isKnown)) plan
     else {
       val changed = plan.transformUp {
         case f @ Filter(condition, e: Expand) => belowExpand(f, condition, e)
@@ -44,16 +47,11 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       if (changed fastEquals plan) plan else DerivedRanges(PushDownPredicates(changed))
     }
 
-  private def isOn: Boolean =
-    Settings.ofSession(Settings.Enabled) && Settings.ofSession(Settings.SkippingEnabled)
-
   /** A table of which files can be skipped. */
   private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
     case r: LogicalRelation => ScanStrategy.canIndex(r) || FormatTable.takesRanges(r)
     case other => other.children.isEmpty && FormatTable.takesRanges(other)
   }
-
-  private def isTotal(e: Expression): Boolean = TotalExpressions.isTotal(e)
 
   private def isPlain(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: PlanExpression[_] | _: UserDefinedExpression | _: AggregateExpression => true
@@ -62,7 +60,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * The child below a filter that is not there yet; None if the filter says nothing.
+   * The child below a new filter; None if the conditions keep every row, or if the child already has them.
    *
    * @param isAll the query tests each row of the child by all of these conditions
    */
@@ -78,9 +76,12 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
   }
 
-  /** Spark pushes a condition on a column of a projection or of groups further down, as one on what the column is. */
+  /**
+   * True if no condition on the output of the plan can fail when Spark pushes it further down. Spark then replaces
+   * a column of a projection or of groups by the expression of the column.
+   */
   private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
-    case p: Project => !p.projectList.forall(isTotal)
+    case p: Project => !p.projectList.forall(isTotal(_))
     case a: Aggregate => !a.aggregateExpressions.forall(e =>
         e.exists(_.isInstanceOf[AggregateExpression]) || isTotal(e))
     case _ => false
@@ -100,12 +101,12 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
 
   // ---- several rows of one
 
-  /** A row counts if one of the rows that are made of it does. */
+  /** A row is needed if the filter keeps one of the rows that are made of it. */
   private def belowExpand(f: Filter, condition: Expression, e: Expand): LogicalPlan = {
     val rows = e.projections.map(row => AttributeMap(e.output.zip(row)))
     val conjuncts = splitConjunctivePredicates(condition)
     val found =
-      if (rows.size > MostRows) None
+      if (rows.size > MaxRows) None
       else conjuncts.filter(isPlain).reduceOption(And).flatMap(oneOf(_, rows))
     found.flatMap(c => filtered(e.child, Seq(c), isAll = conjuncts.forall(isPlain)))
       .fold(f)(child => f.copy(child = e.copy(child = child)))
@@ -121,7 +122,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
         })
       case _ => None
     }
-    elements.filter(_.size <= MostRows).flatMap { rows =>
+    elements.filter(_.size <= MaxRows).flatMap { rows =>
       val made = AttributeSet(g.generatorOutput)
       val all = splitConjunctivePredicates(condition)
       val conjuncts = all.filter(c => isPlain(c) && c.references.exists(made.contains))
@@ -132,7 +133,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
 
   private def elementsOf(list: Expression): Option[Seq[Expression]] = list match {
     case CreateArray(values, _) if values.nonEmpty && values.forall(isPlain) => Some(values)
-    case Literal(array: org.apache.spark.sql.catalyst.util.ArrayData, ArrayType(t, _)) =>
+    case Literal(array: ArrayData, ArrayType(t, _)) =>
       Some(array.toSeq[Any](t).map(Literal(_, t)))
     case _ => None
   }
@@ -145,7 +146,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       val each = rows.map { row =>
         simplified(condition.transform { case a: Attribute if row.contains(a) => row(a) })
       }.filterNot(isNever).distinct
-      // nothing is left of a filter that no row passes
+      // no condition is left of a filter that no row passes
       Some(each.reduceOption(Or).getOrElse(Literal.FalseLiteral)).filter(isPlain)
     }
 
@@ -155,9 +156,9 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   private def belowGroups(f: Filter, condition: Expression, a: Aggregate): LogicalPlan = {
     val keys = a.groupingExpressions
     val same = a.aggregateExpressions.collect {
-      case alias @ Alias(AggregateExpression(Extreme(key), Complete, _, None, _), _)
-          if keys.exists(_.semanticEquals(key)) && isExact(key.dataType) =>
-        (alias.toAttribute, key)
+      case alias @ Alias(AggregateExpression(f @ (_: Max | _: Min), Complete, _, None, _), _)
+          if keys.exists(_.semanticEquals(f.children.head)) && isExact(f.dataType) =>
+        (alias.toAttribute, f.children.head)
     }
     val byKey = AttributeMap[Expression](same)
     val all = splitConjunctivePredicates(condition)
@@ -168,14 +169,6 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     else {
       filtered(a.child, conjuncts, isAll = conjuncts.size == all.size)
         .fold(f)(child => f.copy(child = a.copy(child = child)))
-    }
-  }
-
-  private object Extreme {
-    def unapply(f: AggregateFunction): Option[Expression] = f match {
-      case Max(e) => Some(e)
-      case Min(e) => Some(e)
-      case _ => None
     }
   }
 
@@ -214,7 +207,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     }
   }
 
-  /** Values that are equal only if nothing can tell them apart, as 0.0 and -0.0 can be told. */
+  /** True if equal values are the same value. 0.0 and -0.0 are equal, but `1 / x` tells them apart. */
   private def isExact(t: DataType): Boolean = t match {
     case ByteType | ShortType | IntegerType | LongType | BooleanType => true
     case DateType | TimestampType | TimestampNTZType | StringType | _: DecimalType => true
@@ -235,21 +228,17 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     }
   }
 
-  /** A condition of all rows that count for an aggregate; None if other rows may count. */
+  /** A condition that all rows meet which the aggregate uses; None if it may use other rows. */
   private def conditionOf(call: AggregateExpression): Option[Expression] =
     if (call.mode != Complete) None
     else call.filter.orElse(call.aggregateFunction match {
-      case s: Sum => notNull(s.child)
-      case a: Average => notNull(a.child)
       case Count(Seq(e)) => notNull(e)
-      case Min(e) => notNull(e)
-      case Max(e) => notNull(e)
-      case m: CentralMomentAgg => notNull(m.children.head)
-      case h: HyperLogLogPlusPlus => notNull(h.child)
+      case f @ (_: Sum | _: Average | _: Min | _: Max) => notNull(f.children.head)
+      case f @ (_: CentralMomentAgg | _: HyperLogLogPlusPlus) => notNull(f.children.head)
       case _ => None
     })
 
-  /** A condition of all rows for which a value chosen by conditions is not NULL. */
+  /** A condition that all rows meet for which a value chosen by conditions is not NULL. */
   private def notNull(e: Expression): Option[Expression] = e match {
     case CaseWhen(branches, otherwise) if otherwise.forall(isNull) =>
       // a branch may keep rows from the conditions after it, which could fail
@@ -267,7 +256,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case u: UnaryMinus => notNull(u.child)
     // one side is not evaluated for some values of the other one
     case b: BinaryArithmetic =>
-      notNull(b.left).filter(isTotal).orElse(notNull(b.right).filter(isTotal))
+      notNull(b.left).filter(isTotal(_)).orElse(notNull(b.right).filter(isTotal(_)))
     case _ => None
   }
 
@@ -284,7 +273,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case _ => false
   }
 
-  /** The same with the values of its parts that have no columns; where it is NULL it may be FALSE. */
+  /** The condition with its constant parts evaluated. In place of NULL, the result may be FALSE. */
   private def simplified(e: Expression): Expression = e match {
     case And(l, r) =>
       (simplified(l), simplified(r)) match {
@@ -310,6 +299,6 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case other => other
   }
 
-  /** More rows of one are not looked at. */
-  private val MostRows = 16
+  /** If a node makes more rows than this of one row, nothing is derived. */
+  private val MaxRows = 16
 }

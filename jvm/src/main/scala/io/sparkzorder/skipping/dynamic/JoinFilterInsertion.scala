@@ -38,10 +38,10 @@ private[dynamic] final class JoinFilterInsertion(
   private val columns = new PrunableColumns(isReplaced)
   private val reuse = new ReuseGuard
 
-  /** A side of a join is asked for without filters at each join that it is below. */
+  /** Plans that were rewritten without filters from above. Each join above a plan rewrites the plan. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
-  /** Listings of one path by two data frames, which may differ: Spark takes them for equal. */
+  /** Listings of one path by two data frames. They may have other files, although Spark takes them for equal. */
   private lazy val twins: Seq[InMemoryFileIndex] = {
     val all = listingsOf(whole)
     all.filter(a => all.exists(b => (a ne b) && a == b))
@@ -51,11 +51,11 @@ private[dynamic] final class JoinFilterInsertion(
   def result: LogicalPlan = {
     val plan = if (isReplaced) new ScalarFilters(columns)(whole) else whole
     reuse.protect(plan)
-    var changed = wholly(plan)
+    var changed = rewriteQuery(plan)
     var rounds = 0
     while (reuse.closesMore(plan, changed) && rounds < JoinFilterInsertion.MaxRounds) {
       unfiltered.clear()
-      changed = wholly(plan)
+      changed = rewriteQuery(plan)
       rounds += 1
     }
     if (rounds < JoinFilterInsertion.MaxRounds) changed else plan
@@ -77,10 +77,10 @@ private[dynamic] final class JoinFilterInsertion(
       (onlyInBroadcast || !listingsOf(side).exists(twins.contains))
 
   /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
-  private def wholly(plan: LogicalPlan): LogicalPlan = {
+  private def rewriteQuery(plan: LogicalPlan): LogicalPlan = {
     val inner = plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
       case s: SubqueryExpression =>
-        val changed = wholly(s.plan)
+        val changed = rewriteQuery(s.plan)
         if (changed eq s.plan) s else s.withNewPlan(changed)
     }
     rewrite(inner, Nil)
@@ -128,7 +128,7 @@ private[dynamic] final class JoinFilterInsertion(
     else {
       val own = reuse.forAllCopies(plan, filters)
       val changed = if (isCombined) withRows(plan, own) else rewrite(plan, own)
-      reuse.note(plan, changed, filters)
+      reuse.record(plan, changed, filters)
       changed
     }
 
@@ -157,15 +157,10 @@ private[dynamic] final class JoinFilterInsertion(
     val (toLeft, toRight) = PushedKeys.below(join, leftKeys, rightKeys, filters)
     val isPlain = StrictExpressions.isPlain(join)
     val isTotal = TotalExpressions.isTotal(join)
-    val left =
-      Side(join.left, leftKeys, toLeft, BuildSides.isLeftPrunable(join.joinType), isPlain, isTotal)
-    val right = Side(
-      join.right,
-      rightKeys,
-      toRight,
-      BuildSides.isRightPrunable(join.joinType),
-      isPlain,
-      isTotal)
+    def side(plan: LogicalPlan, keys: Seq[Expression], down: Seq[KeyFilter], isPrunable: Boolean) =
+      Side(plan, keys, down, isPrunable, isPlain, isTotal)
+    val left = side(join.left, leftKeys, toLeft, BuildSides.isLeftPrunable(join.joinType))
+    val right = side(join.right, rightKeys, toRight, BuildSides.isRightPrunable(join.joinType))
     val (newLeft, newRight) = BuildSides.broadcastSide(join, conf) match {
       case Some(BuildRight) => broadcast(left, right, join)
       case Some(BuildLeft) => broadcast(right, left, join).swap
@@ -197,9 +192,9 @@ private[dynamic] final class JoinFilterInsertion(
       join: Join): (LogicalPlan, LogicalPlan) = {
     val whole = rewrite(build.plan, Nil)
     val own = equalKeys(stream, build, whole, onlyInBroadcast = !isReplaced)
-    val told = narrowed(stream, build, whole, own, join) ++
+    val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
-    val newStream = rewrite(stream.plan, stream.filters ++ own ++ told)
+    val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
     val newBuild =
       if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
       else reusable(build.plan, build.filters)
@@ -215,9 +210,9 @@ private[dynamic] final class JoinFilterInsertion(
     val (stream, build) = if (isRightSmaller) (left, right) else (right, left)
     val whole = rewrite(build.plan, Nil)
     val own = equalKeys(stream, build, whole, onlyInBroadcast = false)
-    val told = narrowed(stream, build, whole, own, join) ++
+    val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
-    val newStream = reusable(stream.plan, stream.filters ++ own ++ told)
+    val newStream = reusable(stream.plan, stream.filters ++ own ++ others)
     val newBuild = reusable(build.plan, build.filters)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
@@ -235,7 +230,7 @@ private[dynamic] final class JoinFilterInsertion(
       // keys that only the record wants must not cost the broadcast side the filters from above
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
-        new EqualKeys(rewritten, build.keys, i, onlyInBroadcast, forRecord, runsAgain)
+        new EqualKeys(rewritten, build.keys, i, onlyInBroadcast, runsAgain, forRecord)
       val (keys, ofBuild) = (stream.keys.toIndexedSeq, build.keys.toIndexedSeq)
       def nullSafe(all: IndexedSeq[Expression], i: Int) =
         all.lift(i + 1).flatMap(NullSafeKeys.of(all(i), _))
@@ -253,9 +248,9 @@ private[dynamic] final class JoinFilterInsertion(
     }
 
   /**
-   * The keys of those rows of a side that have a partner in the joins above: those of the customers of one
-   * segment, where the segments are a table of their own. A second run of the side and of its partners tells
-   * them.
+   * Filters by the keys of those rows of a side that have a partner in the joins above. For example, only the
+   * customers of one segment, where the segments are a table of their own. A second run of the side and of its
+   * partners gives the keys.
    */
   private def narrowed(
       stream: Side,
@@ -269,7 +264,7 @@ private[dynamic] final class JoinFilterInsertion(
       .foldLeft((whole, Seq.empty[KeyFilter])) { case ((plan, used), f) =>
         f.semiJoined(plan).fold((plan, used))((_, used :+ f))
       }
-    // an outer join keeps the row of which the partner is unwanted, without the partner
+    // an outer join keeps a row whose partner is filtered out, with NULL in place of the partner
     if (used.isEmpty || !join.joinType.isInstanceOf[InnerLike]) Nil
     else {
       val side = build.copy(plan = plan, filters = Nil)
@@ -287,9 +282,9 @@ private[dynamic] final class JoinFilterInsertion(
       key.dataType == ofBuild.dataType
 
   /**
-   * What a filter says of the rows below it, if it wants one of several subqueries to have a partner, or a
-   * condition to hold: `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. Each subquery is a join by then, which
-   * tells whether there is a partner.
+   * Filters by keys that follow from a disjunction with subqueries, such as
+   * `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. At this point, each subquery is a join that adds a column: true
+   * if the row has a partner.
    */
   private def ofExistence(filter: Filter): Seq[KeyFilter] = {
     val joins = existenceJoins(filter.child)
@@ -299,17 +294,17 @@ private[dynamic] final class JoinFilterInsertion(
       lazy val isTotal = TotalExpressions.isTotal(filter)
       splitConjunctivePredicates(filter.condition).collect { case o: Or => o }.flatMap { either =>
         val parts = splitDisjunctivePredicates(either)
-        val ways = parts.map { way =>
-          splitConjunctivePredicates(way).collectFirst {
+        val sources = parts.map { part =>
+          splitConjunctivePredicates(part).collectFirst {
             case a: Attribute if joins.contains(a.exprId) => joins(a.exprId)
-          }.fold(KnownCondition.of(way, joins.keySet))(ofExistence(_, filter.child))
+          }.fold(KnownCondition.of(part, joins.keySet))(ofExistence(_, filter.child))
         }
-        if (ways.contains(None) || !parts.exists(_.references.exists(a =>
+        if (sources.contains(None) || !parts.exists(_.references.exists(a =>
             joins.contains(a.exprId))))
           None
         else {
-          val keys = struct(ways.flatten.map(_._1))
-          Some(KeyFilter(keys, ways.flatten.map(_._2), isOneOf = true, isPlain, isTotal))
+          val (keys, of) = sources.flatten.unzip
+          Some(KeyFilter(struct(keys), of, isOneOf = true, isPlain, isTotal))
         }
       }
     }
@@ -334,14 +329,8 @@ private[dynamic] final class JoinFilterInsertion(
           keys.indices.find(i =>
             isTestable(keys(i), ofBuild(i)) && keys(i).references.subsetOf(above.outputSet)).map {
             i =>
-              val source = new EqualKeys(
-                rewrite(right, Nil),
-                ofBuild,
-                i,
-                onlyInBroadcast,
-                isForRecord = false,
-                runsAgain)
-              keys(i) -> source
+              keys(i) ->
+                new EqualKeys(rewrite(right, Nil), ofBuild, i, onlyInBroadcast, runsAgain)
           }
         }
       case _ => None
@@ -350,47 +339,41 @@ private[dynamic] final class JoinFilterInsertion(
   private def struct(keys: Seq[Expression]): CreateNamedStruct =
     CreateNamedStruct(keys.zipWithIndex.flatMap { case (key, i) => Seq(Literal(s"key$i"), key) })
 
-  /** What the join's condition says beside its equalities, by a second run of the side that tells it. */
+  /**
+   * Filters that follow from the parts of the join's condition that are not equalities. A second run of the other
+   * side gives the values.
+   */
   private def conditions(
       stream: Side,
       build: Side,
       rewritten: LogicalPlan,
       condition: Option[Expression]): Seq[KeyFilter] = {
-    val said =
+    val found =
       if (!stream.isPrunable) Nil
       else condition.toSeq.flatMap(new KeyConditions(stream.plan, build.plan).in)
-    def told = said.flatMap(_.ways.collect { case (_, KeyConditions.Equal(value)) => value })
-    if (said.isEmpty || !givesKeys(build.plan, told, onlyInBroadcast = false)) Nil
-    else {
-      said.map { oneOf =>
-        val sources = oneOf.ways.map {
-          case (_, KeyConditions.Equal(value)) =>
-            new EqualKeys(
-              rewritten,
-              Seq(TotalExpressions.orNull(value)),
-              0,
-              onlyInBroadcast = false,
-              isForRecord = false,
-              canRunAgain = true)
-          case (_, KeyConditions.Bounds(bounds)) =>
-            new BoundsOfKeys(oneOf.rows(rewritten, bounds), bounds)
-        }
-        if (oneOf.ways.size == 1) stream.filter(oneOf.ways.head._1, sources)
-        else {
-          stream.filter(struct(oneOf.ways.map(_._1)), sources, isOneOf = true)
-        }
-      }
+    def values = found.flatMap(_.keys.collect { case (_, KeyConditions.Equal(value)) => value })
+    if (found.isEmpty || !givesKeys(build.plan, values, onlyInBroadcast = false)) Nil
+    else found.map { oneOf =>
+      val (keys, sources) = oneOf.keys.map {
+        case (key, KeyConditions.Equal(value)) =>
+          val supplied = Seq(TotalExpressions.orNull(value))
+          key -> new EqualKeys(rewritten, supplied, 0, onlyInBroadcast = false, canRunAgain = true)
+        case (key, KeyConditions.Bounds(bounds)) =>
+          key -> new BoundsOfKeys(oneOf.rows(rewritten, bounds), bounds)
+      }.unzip
+      if (keys.size == 1) stream.filter(keys.head, sources)
+      else stream.filter(struct(keys), sources, isOneOf = true)
     }
   }
 
   private def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
     val (worth, others) = safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r)))
-    val noted = r match {
-      case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isNoted(f.keys, l))
+    val forRecord = r match {
+      case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isRecorded(f.keys, l))
       case _ => Nil
     }
-    val useful = (worth ++ noted).filterNot(f => worth.exists(_.isNarrower(f)))
+    val useful = (worth ++ forRecord).filterNot(f => worth.exists(_.isNarrower(f)))
       .take(JoinFilterInsertion.MaxFilters)
     useful.foreach(_.markUsed())
     useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.skipping.dynamic
 
-import org.apache.spark.sql.catalyst.expressions.DynamicPruning
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Subquery}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
@@ -57,16 +57,36 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
    */
   private def isDone(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
     case Filter(condition, r: LogicalRelation)
-        if condition.exists {
-          case d: DynamicPruning => ScanFilters.isOnData(d, r)
-          case _ => false
-        } || BoundsOfKeys.isIn(condition) => r
+        if BoundsOfKeys.isIn(condition) || hasDynamic(condition)(ScanFilters.isOnData(_, r)) => r
     case Filter(condition, s: DataSourceV2ScanRelation)
-        if BoundsOfKeys.isIn(condition) || condition.exists(_.isInstanceOf[DynamicPruning]) &&
-          FormatTable.of(s).exists(t =>
-            condition.exists {
-              case d: DynamicPruning => FormatTable.isOnData(d, s, t)
-              case _ => false
-            }) => s
+        if BoundsOfKeys.isIn(condition) || hasDynamic(condition)(_ => true) &&
+          FormatTable.of(s).exists(t => hasDynamic(condition)(FormatTable.isOnData(_, s, t))) => s
   }.nonEmpty
+
+  private def hasDynamic(condition: Expression)(isOurs: Expression => Boolean): Boolean =
+    condition.exists(e => e.isInstanceOf[DynamicPruning] && isOurs(e))
+}
+
+/**
+ * Marks comparisons with scalar subqueries whose values the listing of files may compute by a second run of the
+ * subquery. This is for sessions in which an accelerator may replace the scan. The mark is a copy of the
+ * comparison that does not filter rows: [[ScanFilters]] takes it out of the plan.
+ */
+private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends PredicateHelper {
+
+  def apply(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
+    case f @ Filter(condition, r: LogicalRelation) =>
+      splitConjunctivePredicates(condition).filter(isUseful(_, r))
+        .map(DynamicPruningExpression(_): Expression).reduceOption(And)
+        .fold(f)(marks => f.copy(condition = And(condition, marks)))
+  }
+
+  private def isUseful(filter: Expression, r: LogicalRelation): Boolean =
+    ScanFilters.comparesWithSubquery(filter, r) && {
+      val queries = filter.collect { case s: ScalarSubquery => s.plan }
+      queries.forall(BuildSides.canRunAgain) &&
+      filter.references.flatMap(a => columns.share(Seq(a), r)).reduceOption(_ min _).exists {
+        share => BuildSides.isCheaper(queries, share, r)
+      }
+    }
 }

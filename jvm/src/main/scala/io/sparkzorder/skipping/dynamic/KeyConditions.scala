@@ -3,69 +3,74 @@
 
 package io.sparkzorder.skipping.dynamic
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.types._
+
+import io.sparkzorder.skipping.values.{Comparison, OrderedValue}
 
 /**
- * Conditions of a join, other than its equalities, by which the rows of one side say something of the keys
- * of the other side.
+ * Conditions of a join, other than its equalities, by which the rows of one side restrict the keys of the other
+ * side.
  *
- * @param stream the side whose keys are told
- * @param build the side that tells
+ * @param stream the side whose keys are restricted
+ * @param build the side that supplies the values
  */
 private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPlan)
     extends PredicateHelper {
   import KeyConditions._
 
-  /** What the parts of a condition say. Each is true for every row that has a partner. */
+  /** The restrictions in the parts of a condition. Every row that has a partner meets each of them. */
   def in(condition: Expression): Seq[OneOf] = {
     val parts = splitConjunctivePredicates(condition)
-    val bounds = together(
+    val bounds = byKey(
       parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
         KeyDistances.in(parts).flatMap(of))
     val own = ofBuild(parts)
     bounds.map(b => OneOf(Seq(b), own)) ++
-      parts.map(ways).filter(_.nonEmpty).flatMap(oneOf(_, own))
+      parts.map(alternatives).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
 
-  /** The conditions of which one must hold; none if the condition is no choice. */
-  private def ways(condition: Expression): Seq[Expression] = condition match {
+  /** The conditions of which one must hold; none if the condition is not a disjunction. */
+  private def alternatives(condition: Expression): Seq[Expression] = condition match {
     case o: Or => splitDisjunctivePredicates(o)
     // a membership in values of one row, such as `k IN (a, a + 1)`
-    case In(value, values) if values.size <= MaxWays => values.map(EqualTo(value, _))
-    case ArrayContains(CreateArray(values, _), value) if values.size <= MaxWays =>
+    case In(value, values) if values.size <= MaxAlternatives => values.map(EqualTo(value, _))
+    case ArrayContains(CreateArray(values, _), value) if values.size <= MaxAlternatives =>
       values.map(EqualTo(value, _))
     case _ => Nil
   }
 
-  /** Conditions on rows of the side that tells. */
+  /** Conditions on rows of the side that supplies the values. */
   private def ofBuild(parts: Seq[Expression]): Seq[Expression] =
     parts.filter(p => isOf(p, build) && TotalExpressions.isTotal(p))
 
-  /** Each way must say something. */
+  /** None if one of the conditions restricts no key. */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
-    val ways = conditions.map { way =>
-      val found = splitConjunctivePredicates(way).flatMap(compared)
-      found.collectFirst { case (k, e: Equal) => (k, e: Said) }
-        .orElse(together(found.collect { case (k, b: Bounds) => (k, b) }).headOption)
+    val restrictions = conditions.map { condition =>
+      val found = splitConjunctivePredicates(condition).flatMap(compared)
+      found.collectFirst { case (k, e: Equal) => (k, e: Restriction) }
+        .orElse(byKey(found.collect { case (k, b: Bounds) => (k, b) }).headOption)
     }
-    if (ways.contains(None)) None
+    if (restrictions.contains(None)) None
     else {
-      val found = ways.flatten
+      val found = restrictions.flatten
       // one scan takes filters by keys alone, or comparisons alone
       val isEqual = found.forall(_._2.isInstanceOf[Equal])
-      Some(OneOf(if (isEqual) found else found.map { case (k, said) => (k, said.asBounds) }, own))
+      Some(OneOf(if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }, own))
     }
   }
 
-  private def together(found: Seq[(Expression, Bounds)]): Seq[(Expression, Said)] =
+  private def byKey(found: Seq[(Expression, Bounds)]): Seq[(Expression, Restriction)] =
     found.map(_._1.canonicalized).distinct.map { key =>
       val same = found.filter(_._1.canonicalized == key)
       (same.head._1, Bounds(same.flatMap(_._2.bounds)))
     }
 
-  /** A key of the side that is told, and what a comparison says of it. */
-  private def compared(condition: Expression): Option[(Expression, Said)] = condition match {
+  /** A key, and how a comparison restricts it. */
+  private def compared(condition: Expression): Option[(Expression, Restriction)] = condition match {
     case EqualTo(a, b) => sides(a, b).orElse(sides(b, a)).map { case (k, v) => (k, Equal(v)) }
     case GreaterThan(a, b) => bound(a, b, isInclusive = false)
     case GreaterThanOrEqual(a, b) => bound(a, b, isInclusive = true)
@@ -77,12 +82,12 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
   private def bound(
       greater: Expression,
       less: Expression,
-      isInclusive: Boolean): Option[(Expression, Said)] =
-    sides(greater, less).map { case (k, v) =>
-      (k, Bounds(Seq(KeyBound(v, isLower = true, isInclusive))))
-    }.orElse(sides(less, greater).map { case (k, v) =>
-      (k, Bounds(Seq(KeyBound(v, isLower = false, isInclusive))))
-    })
+      isInclusive: Boolean): Option[(Expression, Restriction)] = {
+    def of(key: Expression, value: Expression, isLower: Boolean) = sides(key, value).map {
+      case (k, v) => (k, Bounds(Seq(KeyBound(v, isLower, isInclusive))))
+    }
+    of(greater, less, isLower = true).orElse(of(less, greater, isLower = false))
+  }
 
   private def sides(key: Expression, value: Expression): Option[(Expression, Expression)] =
     if (isOf(key, stream) && isOf(value, build) && key.dataType == value.dataType) {
@@ -101,14 +106,15 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 private[dynamic] object KeyConditions {
 
   /** Each alternative of a membership may take a second run of the other side. */
-  private val MaxWays = 8
+  private val MaxAlternatives = 8
 
   /**
-   * Keys, of which one is as a row of the other side says.
+   * Keys of which at least one is restricted by the row of the other side that is the partner.
    *
+   * @param keys each key with its restriction
    * @param own conditions that the row of the other side meets
    */
-  final case class OneOf(ways: Seq[(Expression, Said)], own: Seq[Expression]) {
+  final case class OneOf(keys: Seq[(Expression, Restriction)], own: Seq[Expression]) {
 
     /** The rows of the other side that can set some bounds to a partner. */
     def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan =
@@ -117,16 +123,132 @@ private[dynamic] object KeyConditions {
         side)
   }
 
-  sealed trait Said {
+  /** How the partner restricts a key. */
+  sealed trait Restriction {
     def asBounds: Bounds
   }
 
-  final case class Equal(value: Expression) extends Said {
+  final case class Equal(value: Expression) extends Restriction {
     override def asBounds: Bounds = Bounds(
       Seq(true, false).map(isLower => KeyBound(value, isLower, isInclusive = true)))
   }
 
-  final case class Bounds(bounds: Seq[KeyBound]) extends Said {
+  final case class Bounds(bounds: Seq[KeyBound]) extends Restriction {
     override def asBounds: Bounds = this
+  }
+}
+
+/**
+ * A condition that a difference lies between two numbers. Examples are `f.day - d.day BETWEEN 0 AND 5`,
+ * `datediff(f.d, d.d) = 1` and `abs(f.day - d.day) <= 5`. A value of one operand then gives bounds for the
+ * other.
+ *
+ * Spark's differences may overflow and wrap around: differences of integers outside of ANSI mode, and
+ * differences of dates always. A difference can only wrap to a small number if the operands are near
+ * opposite ends of their type. So the two numbers must be small, and a value beyond half the range of its
+ * type gives no bounds. A condition with only one number (`f.day - d.day <= 5`) is not used: a difference
+ * that wraps is negative and would satisfy the condition, although `f.day` is far above `d.day`.
+ *
+ * @param from the first operand of the difference `from - to`
+ * @param to the second operand
+ * @param least the least difference that satisfies the condition
+ * @param greatest the greatest difference that satisfies the condition
+ */
+private[dynamic] final case class KeyDistances(
+    from: Expression,
+    to: Expression,
+    least: Long,
+    greatest: Long) {
+  import KeyDistances._
+
+  /** @param value an expression that equals `to` in each row that the join returns */
+  def boundsOfFrom(value: Expression): KeyConditions.Bounds = bounds(value, least, greatest)
+
+  /** @param value an expression that equals `from` in each row that the join returns */
+  def boundsOfTo(value: Expression): KeyConditions.Bounds = bounds(value, -greatest, -least)
+
+  private def bounds(value: Expression, lower: Long, upper: Long): KeyConditions.Bounds = {
+    val Some((first, last)) = OrderedValue.range(value.dataType): @unchecked
+    KeyConditions.Bounds(Seq(
+      KeyBound(moved(value, lower, first), isLower = true, isInclusive = true),
+      KeyBound(moved(value, upper, last), isLower = false, isInclusive = true)))
+  }
+}
+
+private[dynamic] object KeyDistances {
+
+  /** Finds the conjuncts that limit a difference on both sides, one conjunct alone or two together. */
+  def in(conjuncts: Seq[Expression]): Seq[KeyDistances] = {
+    val found = conjuncts.flatMap(limitsIn)
+    found.map(_.of.canonicalized).distinct.flatMap { form =>
+      val same = found.filter(_.of.canonicalized == form)
+      for {
+        (from, to) <- difference(same.head.of)
+        least <- same.flatMap(_.least).reduceOption(_ max _)
+        greatest <- same.flatMap(_.greatest).reduceOption(_ min _)
+        if Seq(least, greatest).forall(_.abs <= mostOf(from.dataType) / 4)
+      } yield KeyDistances(from, to, least, greatest)
+    }
+  }
+
+  /** The least and the greatest value that one conjunct allows for a difference. */
+  private final case class Limits(of: Expression, least: Option[Long], greatest: Option[Long])
+
+  private def limitsIn(conjunct: Expression): Option[Limits] = conjunct match {
+    case EqualTo(d, Whole(n)) => Some(Limits(d, Some(n), Some(n)))
+    case EqualTo(Whole(n), d) => Some(Limits(d, Some(n), Some(n)))
+    case Comparison.WithLiteral(d, comparison, Whole(n)) => Some(comparison match {
+        case Comparison.AtLeast => Limits(d, Some(n), None)
+        case Comparison.Greater => Limits(d, Some(n + 1), None)
+        case Comparison.AtMost => atMost(d, n)
+        case Comparison.Less => atMost(d, n - 1)
+      })
+    case _ => None
+  }
+
+  private def atMost(e: Expression, n: Long): Limits = e match {
+    case a: Abs if failsAtLeast(a) => Limits(a.child, Some(-n), Some(n))
+    case d => Limits(d, None, Some(n))
+  }
+
+  /**
+   * True if `abs` fails on the least value of its type. Outside of ANSI mode, `abs` returns this value
+   * unchanged, which is negative, so the difference would satisfy `abs(x) <= 5`.
+   */
+  private def failsAtLeast(abs: Abs): Boolean = OrderedValue.range(abs.dataType).exists { range =>
+    val least = Literal(OrderedValue.ofLong(abs.dataType)(range._1), abs.dataType)
+    Try(abs.withNewChildren(Seq(least)).eval()).isFailure
+  }
+
+  private object Whole {
+    def unapply(e: Expression): Option[Long] = (e match {
+      case Literal(n: Int, IntegerType) => Some(n.toLong)
+      case Literal(n: Long, LongType) => Some(n)
+      case _ => None
+    }).filter(_.abs <= Long.MaxValue / 4)
+  }
+
+  private def difference(e: Expression): Option[(Expression, Expression)] = e match {
+    case Subtract(from, to, _) if from.dataType == to.dataType && hasDistances(from.dataType) =>
+      Some((from, to))
+    case DateDiff(to, from) if to.dataType == DateType && from.dataType == DateType =>
+      Some((to, from))
+    case _ => None
+  }
+
+  private def hasDistances(t: DataType): Boolean = t == IntegerType || t == LongType
+
+  private def mostOf(t: DataType): Long = OrderedValue.range(t).get._2
+
+  /** `value` plus `distance`; `end` if the value is too near an end of its type. */
+  private def moved(value: Expression, distance: Long, end: Long): Expression = {
+    val t = value.dataType
+    def literal(n: Long) = Literal(OrderedValue.ofLong(t)(n), t)
+    val most = mostOf(t) / 2
+    val sum =
+      if (t == DateType) DateAdd(value, Literal(distance.toInt))
+      else Add(value, literal(distance))
+    // if `value` is NULL, the condition of the If is not true, and the sum is NULL
+    If(Or(LessThan(value, literal(-most)), GreaterThan(value, literal(most))), literal(end), sum)
   }
 }

@@ -4,16 +4,20 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.aggregate.{Max, Min}
 import org.apache.spark.sql.catalyst.plans.LeftSemi
 import org.apache.spark.sql.catalyst.plans.logical.{
   Aggregate,
+  Filter,
   Join,
   JoinHint,
   LogicalPlan,
-  OneRowRelation
+  OneRowRelation,
+  Project
 }
+import org.apache.spark.sql.types.BooleanType
 
-import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
+import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, RuntimeFilters, SideOfKeys}
 
 /**
  * A filter on one side of a join by keys of the other side, while the filter is pushed down the first side.
@@ -110,16 +114,16 @@ private[dynamic] trait KeySource {
   def onRows(key: Expression): Expression
 
   /** True if the scan also applies [[onFiles]] to its rows. */
-  def isOnRows: Boolean
+  def isOnRows: Boolean = false
 
   /** True if the join broadcasts `build` anyway, and `build` needs no change for the keys. */
-  def isForRecord: Boolean
+  def isForRecord: Boolean = false
 
   /** True if Spark does not run `build` once more for the keys. */
   def isFree: Boolean
 
   /** True if another run of `build` returns the same rows for certain. */
-  def canRunAgain: Boolean
+  def canRunAgain: Boolean = true
 
   /**
    * True if a second run of `build` is not needed, or costs less than reading the files that the keys
@@ -136,7 +140,7 @@ private[dynamic] trait KeySource {
   def fresh: KeySource
 
   /** A copy of this source that is marked as not used, for a filter that also drops rows. */
-  def forRows: KeySource
+  def forRows: KeySource = fresh
 
   /** A value that is equal for two sources with the same keys. */
   def form: Any
@@ -155,8 +159,8 @@ private[dynamic] final class EqualKeys(
     keys: Seq[Expression],
     position: Int,
     onlyInBroadcast: Boolean,
-    val isForRecord: Boolean,
-    val canRunAgain: Boolean,
+    override val canRunAgain: Boolean,
+    override val isForRecord: Boolean = false,
     runsForRows: Boolean = false)
     extends KeySource {
 
@@ -184,7 +188,6 @@ private[dynamic] final class EqualKeys(
       Some(Join(plan, build, LeftSemi, Some(condition), JoinHint.NONE))
     }
 
-  override def isOnRows: Boolean = false
   override def isFree: Boolean = onlyInBroadcast && !runsForRows
   override def fresh: EqualKeys = copied(runsForRows)
   override def forRows: EqualKeys = copied(rows = true)
@@ -195,8 +198,8 @@ private[dynamic] final class EqualKeys(
       keys,
       position,
       onlyInBroadcast,
-      isForRecord && !rows,
       canRunAgain,
+      isForRecord && !rows,
       rows)
 
   override lazy val form: Any = (SideOfKeys.of(build, keys, Seq(position)), onlyInBroadcast)
@@ -212,12 +215,8 @@ private[dynamic] final class KnownCondition extends KeySource {
   /** The condition in the form of a dynamic filter, so that Spark does not take it for a filter of rows. */
   override def onFiles(key: Expression): Expression = DynamicPruningExpression(key)
   override def onRows(key: Expression): Expression = key
-  override def isOnRows: Boolean = false
-  override def isForRecord: Boolean = false
   override def isFree: Boolean = true
-  override def canRunAgain: Boolean = true
   override def fresh: KnownCondition = new KnownCondition
-  override def forRows: KnownCondition = fresh
   override def form: Any = KnownCondition
 }
 
@@ -229,4 +228,121 @@ private[dynamic] object KnownCondition {
       condition.references.exists(a => unknown(a.exprId)) ||
       condition.exists(_.isInstanceOf[PlanExpression[_]])) None
     else Some(condition -> new KnownCondition)
+}
+
+/**
+ * A bound for a key of the other side of a join, which each row of this side gives.
+ *
+ * @param value an expression over the columns of this side
+ * @param isLower true if the key is not less than the value
+ * @param isInclusive true if the key may be the value
+ */
+private[dynamic] final case class KeyBound(
+    value: Expression,
+    isLower: Boolean,
+    isInclusive: Boolean)
+
+/**
+ * The least lower bound and the greatest upper bound that the rows of one side of a join give for a key of
+ * the other side. They come from a scalar subquery over a copy of the side.
+ */
+private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[KeyBound])
+    extends KeySource {
+
+  /**
+   * A row of the other side has a match only if its key is above the least lower bound and below the
+   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULL,
+   * the test is true for no key, and indeed no key has a match.
+   */
+  override def onFiles(key: Expression): Expression = {
+    val extremes = bounds.map { b =>
+      // if the query succeeds, a row whose bound cannot be computed has no match, so its bound may be NULL
+      val value = TotalExpressions.orNull(b.value)
+      (if (b.isLower) Min(value) else Max(value)).toAggregateExpression()
+    }
+    val row = CreateNamedStruct(extremes.zipWithIndex.flatMap { case (e, i) =>
+      Seq(Literal(s"bound$i"), e)
+    })
+    val subquery =
+      ScalarSubquery(Aggregate(Nil, Seq(Alias(row, RuntimeFilters.OfBounds)()), build))
+    bounds.zipWithIndex.map { case (b, i) =>
+      val extreme = GetStructField(subquery, i)
+      (b.isLower, b.isInclusive) match {
+        case (true, true) => GreaterThanOrEqual(key, extreme)
+        case (true, false) => GreaterThan(key, extreme)
+        case (false, true) => LessThanOrEqual(key, extreme)
+        case (false, false) => LessThan(key, extreme)
+      }
+    }.reduce[Expression](And)
+  }
+
+  override def onRows(key: Expression): Expression = onFiles(key)
+  override def isOnRows: Boolean = true
+  override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds)
+
+  // a side with one row ends in an aggregate, and Spark reuses the shuffle of this aggregate
+  override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
+
+  override lazy val form: Any =
+    (SideOfKeys.of(build, bounds.map(_.value), Nil), bounds.map(b => (b.isLower, b.isInclusive)))
+}
+
+private[dynamic] object BoundsOfKeys {
+
+  /** True for a filter that [[BoundsOfKeys.onFiles]] has made. */
+  def isIn(filter: Expression): Boolean = filter.exists {
+    case s: ScalarSubquery => s.plan.output.headOption.exists(_.name == RuntimeFilters.OfBounds)
+    case _ => false
+  }
+
+  private def isOneRow(plan: LogicalPlan): Boolean = plan match {
+    case a: Aggregate => a.groupingExpressions.isEmpty
+    case p: Project => isOneRow(p.child)
+    case f: Filter => isOneRow(f.child)
+    case _ => false
+  }
+}
+
+/**
+ * Keys of `a <=> b`, which are also equal if both are NULL. Spark makes two keys of such a comparison: the value,
+ * with a default in place of NULL, and whether the value is NULL. If these were two filters, a file would pass
+ * both by different rows: one with NULL, another with the default value. So one filter tests both: the value is
+ * a key, or the value is NULL and NULL is a key.
+ */
+private[dynamic] object NullSafeKeys {
+
+  /** The expression of which Spark makes the two keys. */
+  def of(key: Expression, next: Expression): Option[Expression] = (key, next) match {
+    case (Coalesce(Seq(a, _: Literal)), IsNull(b)) if a.semanticEquals(b) => Some(a)
+    case _ => None
+  }
+
+  /** The two sides of each `a <=> b` among the keys of a join. A `coalesce(a, 0)` of the query is not one of them. */
+  def pairs(keys: Seq[(Expression, Expression)]): Seq[(Expression, Expression)] =
+    keys.zip(keys.drop(1)).flatMap { case ((left, right), (nextLeft, nextRight)) =>
+      for (a <- of(left, nextLeft); b <- of(right, nextRight) if default(left) == default(right))
+        yield (a, b)
+    }
+
+  private def default(key: Expression): Option[Expression] = key match {
+    case Coalesce(Seq(_, default)) => Some(default.canonicalized)
+    case _ => None
+  }
+
+  /** What a filter tests of the expression: its value, and true if it is NULL. */
+  def tested(e: Expression): CreateNamedStruct = CreateNamedStruct(Seq(
+    Literal("value"),
+    e,
+    Literal("isNull"),
+    If(IsNull(e), Literal.TrueLiteral, Literal(null, BooleanType))))
+
+  /** The expression that a filter tests in this way. */
+  def testedBy(f: KeyFilter): Option[Expression] =
+    if (!f.isOneOf || f.sources.exists(_.isInstanceOf[KnownCondition])) None
+    else f.keys match {
+      case Seq(value, If(IsNull(other), Literal.TrueLiteral, Literal(null, BooleanType)))
+          if value.semanticEquals(other) =>
+        Some(value)
+      case _ => None
+    }
 }

@@ -53,7 +53,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
    * column of each key. The scan then gets the keys even if they prune no file, because they could prune
    * files in another layout.
    */
-  def isNoted(keys: Seq[Expression], relation: LogicalRelation): Boolean =
+  def isRecorded(keys: Seq[Expression], relation: LogicalRelation): Boolean =
     RecordSettings.isOn(relation.catalogTable.fold(Map.empty[String, String])(_.properties)) &&
       keys.forall(known(_, relation).isDefined)
 
@@ -61,11 +61,11 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
     shares.getOrElseUpdate(
       (relation, key.canonicalized),
       relation match {
-        case r: LogicalRelation if ScanStrategy.canIndex(r) => ask(key, r)
-        case leaf => tableOf(leaf).flatMap(ask(key, leaf, _))
+        case r: LogicalRelation if ScanStrategy.canIndex(r) => estimate(key, r)
+        case leaf => tableOf(leaf).flatMap(estimate(key, leaf, _))
       })
 
-  private def ask(key: Expression, scan: LogicalPlan, table: FormatTable): Option[Double] =
+  private def estimate(key: Expression, scan: LogicalPlan, table: FormatTable): Option[Double] =
     if (!FormatTable.isOnData(key, scan, table)) None
     else Try(Literal.default(key.dataType)).toOption.flatMap { some =>
       val known = table.known(Seq(EqualTo(key, some)), FormatTable.columnsOf(scan.output))
@@ -73,14 +73,9 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
     }
 
   private def tableOf(scan: LogicalPlan): Option[FormatTable] =
-    if (isReplaced) None
-    else Option(formats.get(scan)).getOrElse {
-      val found = FormatTable.of(scan)
-      formats.put(scan, found)
-      found
-    }
+    if (isReplaced) None else formats.computeIfAbsent(scan, FormatTable.of(_))
 
-  private def ask(key: Expression, relation: LogicalRelation): Option[Double] =
+  private def estimate(key: Expression, relation: LogicalRelation): Option[Double] =
     if (!ScanFilters.isOnData(key, relation)) None
     else pruningOf(relation).flatMap { pruning =>
       Try(Literal.default(key.dataType)).toOption.flatMap { some =>
@@ -96,17 +91,15 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
    * many keys.
    */
   private def pruningOf(relation: LogicalRelation): Option[IndexPruning] =
-    Option(indexes.get(relation)).getOrElse {
-      val made = relation.relation match {
+    indexes.computeIfAbsent(
+      relation,
+      _.relation match {
         case fs: HadoopFsRelation if ScanStrategy.canIndex(relation) =>
           val settings = new RelationConf(fs)
           val roots = new TableRoots(relation.catalogTable, settings)
           Some(new IndexPruning(fs, relation.output, settings, roots))
         case _ => None
-      }
-      indexes.put(relation, made)
-      made
-    }
+      })
 }
 
 private[dynamic] object PrunableColumns {

@@ -50,7 +50,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
       case other => other.children.map(_ => Nil)
     }
 
-  /** Rows of one partition are all dropped, or none is. */
+  /** True if the filter drops all rows of a window partition, or none of them. */
   private def isOf(partition: Seq[Expression])(f: KeyFilter): Boolean =
     f.key.references.subsetOf(AttributeSet(partition.collect { case a: Attribute => a }))
 
@@ -71,8 +71,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
       if (!fromLeft(join.joinType)) Nil
       else left.filter(crosses(join.joinType, filters)).flatMap(moved(_, across))
     val alsoLeft =
-      if (!fromRight(join.joinType)) Nil
-      else right.filter(crosses(join.joinType, filters)).flatMap(moved(_, across.map(_.swap)))
+      right.filter(crosses(join.joinType, filters)).flatMap(moved(_, across.map(_.swap)))
     (left ++ alsoLeft, right ++ alsoRight)
   }
 
@@ -88,7 +87,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
     NullSafeKeys.testedBy(f).fold {
-      // one of several keys is no key of a join
+      // a filter on one of several expressions restricts none of them alone
       (if (f.isOneOf) Nil else pairs).collect {
         case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
           f.copy(key = to)
@@ -110,10 +109,6 @@ private[dynamic] object PushedKeys extends AliasHelper {
   }
   private def fromLeft(t: JoinType): Boolean = t match {
     case _: InnerLike | LeftOuter | LeftSemi => true
-    case _ => false
-  }
-  private def fromRight(t: JoinType): Boolean = t match {
-    case _: InnerLike | RightOuter => true
     case _ => false
   }
 

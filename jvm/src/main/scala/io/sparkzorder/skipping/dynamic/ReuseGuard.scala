@@ -13,11 +13,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
- * Keeps filters from costing a query more than they save. Spark runs a part of a plan once if the
- * plan has it twice. A filter that comes into one of two equal parts, and not into the other, would
- * make Spark run both. Filters between the tables of such a part come into both alike. Of the filters
- * from outside, all copies of a part get the same one: their keys are those of all copies. Where that
- * cannot be, the part is closed to filters from outside.
+ * Keeps filters from costing a query more than they save. If a plan has two equal parts, Spark runs one of them
+ * for both. A filter in only one of the two would make Spark run both. Filters by joins inside of such a part are
+ * the same in each copy. From joins outside, all copies get one common filter, which lets the keys of all copies
+ * pass. Where this is not possible, the part is closed to filters from outside.
  */
 private[dynamic] final class ReuseGuard {
   private val closed = mutable.HashSet.empty[LogicalPlan]
@@ -29,7 +28,7 @@ private[dynamic] final class ReuseGuard {
 
   private case class Change(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter])
 
-  /** Spark's own dynamic pruning takes partition values from these sides of joins. */
+  /** Closes the sides of joins from which Spark's own dynamic pruning takes partition values. */
   def protect(plan: LogicalPlan): Unit = plan.collectWithSubqueries {
     case p => p.expressions.foreach(_.foreach {
         case d: DynamicPruningSubquery => closed += d.buildQuery.canonicalized
@@ -39,7 +38,7 @@ private[dynamic] final class ReuseGuard {
 
   def isClosed(plan: LogicalPlan): Boolean = closed.nonEmpty && closed(plan.canonicalized)
 
-  /** The filters that come into a copy: the filters of all copies, where that was found to work. */
+  /** The filters for one copy of a part: the common filters of all copies, if there are any. */
   def forAllCopies(plan: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
     if (shared.isEmpty) filters
     else shared.get(plan.canonicalized).fold(filters) { byColumn =>
@@ -54,10 +53,12 @@ private[dynamic] final class ReuseGuard {
     }
 
   /**
+   * Records that a part got filters.
+   *
    * @param after the part with filters from outside
-   * @param filters those that came from outside
+   * @param filters the filters that came from outside
    */
-  def note(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter]): Unit =
+  def record(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter]): Unit =
     if (before ne after) {
       changes += Change(before, after, filters)
       // the sides of the joins, which give the keys, must stay as they are
@@ -65,7 +66,7 @@ private[dynamic] final class ReuseGuard {
     }
 
   /**
-   * Finds the parts that have lost their equals. True if there were any.
+   * Closes the parts whose copies are no longer equal, or gives them common filters. True if there were any.
    *
    * @param result the plan with filters
    */
@@ -94,7 +95,7 @@ private[dynamic] final class ReuseGuard {
     found
   }
 
-  /** A side of a join may be rewritten more than once; only what is in the result counts. */
+  /** The recorded changes that are in the result. A side of a join may have been rewritten more than once. */
   private def changesIn(result: LogicalPlan, ofSpark: Set[ExprId]): Seq[Change] = {
     val places = new IdentityHashMap[LogicalPlan, LogicalPlan]
     def visit(node: LogicalPlan): Unit = {
@@ -115,7 +116,7 @@ private[dynamic] final class ReuseGuard {
     case p => p.expressions.flatMap(_.collect { case d: DynamicPruningSubquery => d.exprId })
   }.flatten.toSet
 
-  /** The sources for each output column of a part by which every copy is filtered. */
+  /** The sources of the filters that every copy of a part has, by the output column that is filtered. */
   private def ofAll(form: LogicalPlan, copies: Seq[Change]): Map[Int, Seq[KeySource]] = {
     val columns = copies.map { c =>
       c.filters.groupBy(columnOf(c.before, _)).collect {
@@ -128,7 +129,7 @@ private[dynamic] final class ReuseGuard {
     }.filter(_._2.size <= ReuseGuard.MaxSources).toMap
   }
 
-  /** True if nothing that gives the keys can wait for the part that the keys filter. */
+  /** True if the sides that give the keys do not depend on the part that the keys filter. */
   private def isFree(form: LogicalPlan, filter: KeyFilter): Boolean = filter.sources.forall { s =>
     s.build.collectWithSubqueries {
       case p if p.canonicalized == form => p
@@ -139,7 +140,7 @@ private[dynamic] final class ReuseGuard {
   private def columnOf(plan: LogicalPlan, filter: KeyFilter): Option[Int] =
     Some(plan.output.indexWhere(_.semanticEquals(filter.key))).filter(_ >= 0)
 
-  /** Two plans are equal in this form if Spark's physical plans of them will be, as scans compare them. */
+  /** A form in which two plans are equal if scans will take Spark's physical plans of the two for equal. */
   private def comparable(plan: LogicalPlan): LogicalPlan = plan.transform {
     case Filter(condition, child) =>
       Filter(
@@ -153,6 +154,6 @@ private[dynamic] final class ReuseGuard {
 
 private object ReuseGuard {
 
-  /** A filter of more sides of joins lets few files go. */
+  /** A filter by the keys of more sides than this would prune few files. */
   val MaxSources = 8
 }

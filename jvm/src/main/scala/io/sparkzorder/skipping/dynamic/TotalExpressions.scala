@@ -8,6 +8,7 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
+import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.util.StringUtils
 import org.apache.spark.sql.types._
@@ -15,9 +16,10 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Which nodes of a plan fail on no values at all. A group of which some files are skipped has other values. Its
- * key has no partner in a join above, so no row shows these values, but an expression below the join sees them.
- * Nodes and expressions that are not known here count as able to fail.
+ * Tells which nodes of a plan cannot fail, whatever values they get. If some files of a group are skipped, its
+ * aggregates have other values. The key of the group has no partner in a join above, so no row of the result has
+ * these values, but expressions below the join see them. Nodes and expressions that are not listed here count as
+ * able to fail.
  */
 private[dynamic] object TotalExpressions {
 
@@ -44,7 +46,9 @@ private[dynamic] object TotalExpressions {
     case _: Coalesce | _: If | _: CaseWhen => true
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
     case _: GetDateField | _: GetTimeField | _: TruncDate | _: TruncTimestamp | _: DateDiff => true
-    case _: Add | _: Subtract | _: Multiply => isFloating(e.dataType) || hasAllDigits(e.dataType)
+    case _: Add | _: Subtract | _: Multiply =>
+      // a result that could have too many digits has the greatest precision that there is
+      isFloating(e.dataType) || isDecimal(e.dataType, DecimalType.MAX_PRECISION - 1)
     case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
     case _: Concat | _: StringPredicate => hasTexts(e)
     case l: Like => hasTexts(l) && isPattern(l)
@@ -55,7 +59,7 @@ private[dynamic] object TotalExpressions {
     case _: RowNumberLike | _: RankLike | _: Count | _: Min | _: Max => true
     case s: Sum => isFloating(s.child.dataType) || Repeatability.hasRoomForSum(s.child.dataType) ||
       digitsIn(s).isDefined
-    case u: UnscaledValue => hasLongDigits(u.child.dataType)
+    case u: UnscaledValue => isDecimal(u.child.dataType, Decimal.MAX_LONG_DIGITS)
     case m: MakeDecimal => digitsIn(m.child).exists(_ <= m.precision)
     case a: Average => isFloating(a.child.dataType) || Repeatability.hasRoomForSum(a.child.dataType)
     case _ => false
@@ -70,7 +74,7 @@ private[dynamic] object TotalExpressions {
     case _ => false
   }
 
-  /** A number by which every number can be divided: only -1 makes too great a number of the least one. */
+  /** A positive literal. Every number can be divided by it, while the least number divided by -1 overflows. */
   private object Divisor {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n @ (_: Int | _: Long), _) => n.asInstanceOf[Number].longValue > 0
@@ -78,15 +82,9 @@ private[dynamic] object TotalExpressions {
     }
   }
 
-  /** A result that could have too many digits has the greatest precision that there is. */
-  private def hasAllDigits(t: DataType): Boolean = t match {
-    case d: DecimalType => d.precision < DecimalType.MAX_PRECISION
-    case _ => false
-  }
-
   /**
-   * Spark adds up the digits of a short DECIMAL as BIGINTs, and makes a DECIMAL of the sum, with ten more digits.
-   * How many digits such a sum has room for; None for other expressions.
+   * The number of digits that the sum of a short DECIMAL has room for; None for other expressions. Spark adds up
+   * the unscaled values as BIGINTs, and makes a DECIMAL with ten more digits of the sum.
    */
   private def digitsIn(e: Expression): Option[Int] = e match {
     case w: WindowExpression => digitsIn(w.windowFunction)
@@ -100,8 +98,8 @@ private[dynamic] object TotalExpressions {
     case _ => None
   }
 
-  private def hasLongDigits(t: DataType): Boolean = t match {
-    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
+  private def isDecimal(t: DataType, maxPrecision: Int): Boolean = t match {
+    case d: DecimalType => d.precision <= maxPrecision
     case _ => false
   }
 
@@ -113,5 +111,59 @@ private[dynamic] object TotalExpressions {
           TimestampType | TimestampNTZType | DateType) =>
       true
     case _ => Cast.canUpCast(from, to)
+  }
+}
+
+/**
+ * Tells which nodes of a plan do not fail on more rows if some columns of some rows become NULL. A condition must
+ * not let more rows pass then, as IS NULL does: an expression above it could fail on the other columns of such a
+ * row. So a projection may hold expressions that can fail, and a condition may not. Nodes and expressions that
+ * are not listed here count as able to fail.
+ */
+private[dynamic] object StrictExpressions extends PredicateHelper {
+
+  def isPlain(node: LogicalPlan): Boolean = node match {
+    case p: Project => p.projectList.forall(isStrict)
+    case f: Filter => narrows(f.condition)
+    case j: Join => dropsRows(j.joinType) && j.condition.forall(narrows)
+    case _: Sort | _: Union => node.expressions.forall(isStrict)
+    case _ => false
+  }
+
+  /** False for joins that keep a row because its key has no partner. */
+  private def dropsRows(t: JoinType): Boolean = t match {
+    case _: InnerLike | LeftSemi | LeftOuter | RightOuter => true
+    case _ => false
+  }
+
+  /** NULL for NULL, whatever the other columns hold. */
+  private def isStrict(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal => true
+    case a: Alias => isStrict(a.child)
+    case _: GetStructField | _: Cast | _: BinaryArithmetic | _: BinaryComparison =>
+      !e.isInstanceOf[EqualNullSafe] && e.children.forall(isStrict)
+    case _ => false
+  }
+
+  private def narrows(condition: Expression): Boolean =
+    splitConjunctivePredicates(condition).forall {
+      case IsNotNull(e) => neverFails(e)
+      case e => isThreeValued(e)
+    }
+
+  /** With a NULL in place of a value the result is what it was, or NULL. */
+  private def isThreeValued(e: Expression): Boolean = e match {
+    case _: And | _: Or | _: Not => e.children.forall(isThreeValued)
+    case _: EqualNullSafe => false
+    case _: BinaryComparison | _: In | _: InSet => e.children.forall(neverFails)
+    case _ => neverFails(e)
+  }
+
+  /** A NULL on the left of AND or OR lets the right side run, so no part of a condition may fail. */
+  private def neverFails(e: Expression): Boolean = e match {
+    case _: Attribute | _: Literal => true
+    case g: GetStructField => neverFails(g.child)
+    case c: Cast => Cast.canUpCast(c.child.dataType, c.dataType) && neverFails(c.child)
+    case _ => false
   }
 }

@@ -7,21 +7,9 @@ import java.math.BigInteger
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types._
 
-import io.sparkzorder.index.{
-  ByteStats,
-  ByteValues,
-  ColumnValues,
-  IndexColumns,
-  IndexedColumn,
-  IndexValue,
-  LeafColumns,
-  LongStats,
-  NoStats,
-  Sized,
-  StatValues
-}
+import io.sparkzorder.index._
 import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.skipping.values.ComparisonDomain
 
@@ -222,4 +210,37 @@ private final class FilesOfColumn(column: ColumnValues) extends Sized {
     java.util.Arrays.copyOf(set.toLongArray, (column.nulls.length + 63) / 64)
   }
   override def bytes: Long = 8L * words.length
+}
+
+/** How the values of an indexed column become values of the table's column. */
+private[sparkzorder] sealed trait Conversion
+private[sparkzorder] case object Same extends Conversion
+private[sparkzorder] case object MillisToMicros extends Conversion
+private[sparkzorder] case object ToWideDecimal extends Conversion
+
+/** Only the null counts can be used. */
+private[sparkzorder] case object NullsOnly extends Conversion
+
+private[sparkzorder] object Conversion {
+
+  /** None unless Spark reads every value of such files unchanged into the table's column. */
+  def of(leaf: LeafType, dataType: DataType): Option[Conversion] = (leaf, dataType) match {
+    case (BooleanLeaf, BooleanType) => Some(Same)
+    case (IntegerLeaf(bits), ByteType | ShortType | IntegerType | LongType)
+        if bits <= dataType.defaultSize * 8 =>
+      Some(Same)
+    case (IntegerLeaf(32), _: YearMonthIntervalType) => Some(Same)
+    case (IntegerLeaf(64), _: DayTimeIntervalType) => Some(Same)
+    case (FloatLeaf, FloatType | DoubleType) | (DoubleLeaf, DoubleType) => Some(Same)
+    case (DateLeaf, DateType) => Some(Same)
+    case (TimestampLeaf(millis, true), TimestampType) => Some(micros(millis))
+    case (TimestampLeaf(millis, false), TimestampNTZType) => Some(micros(millis))
+    case (Int96Leaf, TimestampType) => Some(NullsOnly)
+    case (d: DecimalLeaf, t: DecimalType) if d.scale == t.scale && d.precision <= t.precision =>
+      Some(if (d.inLongs && t.precision > LeafType.LongDigits) ToWideDecimal else Same)
+    case (StringLeaf | BinaryLeaf, _: StringType | BinaryType) => Some(Same)
+    case _ => None
+  }
+
+  private def micros(millis: Boolean): Conversion = if (millis) MillisToMicros else Same
 }

@@ -89,14 +89,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       t: DataType,
       negated: Boolean): FileTest =
     if (value == null) Never
-    else orUnknown {
-      for {
-        operand <- operandFor(e, t)
-        positions <- allPositions(Seq(value), operand)
-        wanted = if (negated) comparison.negated else comparison
-        test <- test(operand, wanted.intervals(positions.head))
-      } yield test
-    }
+    else compareAll(e, Seq((if (negated) comparison.negated else comparison, Literal(value, t))))
 
   /** The AND of several comparisons of one expression. */
   def compareAll(e: Expression, comparisons: Seq[(Comparison, Literal)]): FileTest = orUnknown {
@@ -124,10 +117,14 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
         left.domain == right.domain && left.compared == right.compared,
         (),
         s"a comparison of ${c.left.dataType.sql} with ${c.right.dataType.sql}")
-      relation <- PairRelation.of(c, negated).toRight(TableColumns.kind(c))
+      relation <- PairRelation.of(c).toRight(TableColumns.kind(c))
       a <- domains(left.column)
       b <- domains(right.column)
-    } yield new PairTest(a, b, relation, hasNaN = left.domain == Reals)
+    } yield new PairTest(
+      a,
+      b,
+      if (negated) relation.negated else relation,
+      hasNaN = left.domain == Reals)
 
   private def plain(c: Expression, e: Expression): Either[String, Operand] =
     Operand.of(e, columns).filterOrElse(
@@ -267,104 +264,15 @@ private[predicate] object TextRanges {
     case _ => None
   }
 
-  private def compared(e: Expression): Option[(Expression, (Comparison, Literal))] = (e match {
-    case LessThan(a, b: Literal) => Some((a, (Comparison.Less, b)))
-    case LessThan(a: Literal, b) => Some((b, (Comparison.Greater, a)))
-    case LessThanOrEqual(a, b: Literal) => Some((a, (Comparison.AtMost, b)))
-    case LessThanOrEqual(a: Literal, b) => Some((b, (Comparison.AtLeast, a)))
-    case GreaterThan(a, b: Literal) => Some((a, (Comparison.Greater, b)))
-    case GreaterThan(a: Literal, b) => Some((b, (Comparison.Less, a)))
-    case GreaterThanOrEqual(a, b: Literal) => Some((a, (Comparison.AtLeast, b)))
-    case GreaterThanOrEqual(a: Literal, b) => Some((b, (Comparison.AtMost, a)))
+  private def compared(e: Expression): Option[(Expression, (Comparison, Literal))] = e match {
+    case Comparison.WithLiteral(of, comparison, literal)
+        if literal.value != null && isOfText(of) => Some((of, (comparison, literal)))
     case _ => None
-  }).filter { case (of, (_, literal)) => literal.value != null && isOfText(of) }
+  }
 
   private def isOfText(e: Expression): Boolean = e match {
     case _: Attribute | _: GetStructField => false
-    case c => c.deterministic && c.references.size == 1 && !Branches.in(c).isDefined &&
+    case c => c.deterministic && c.references.size == 1 && Chain.unapply(c).isEmpty &&
       c.references.head.dataType.isInstanceOf[StringType]
   }
-}
-
-/**
- * A predicate on one column. Blocks of files are tested first. If the bounds of a block decide for all of
- * its files, no single file is tested.
- *
- * @param ofNulls true when rows with NULL in the column match
- * @param ofValues true when some values of the column match
- * @param ofNaN true when rows with NaN in the column match
- */
-private[sparkzorder] abstract class ColumnTest(
-    val column: ColumnDomains,
-    ofNulls: Boolean,
-    ofValues: Boolean,
-    ofNaN: Boolean)
-    extends FileTest {
-  import ColumnTest._
-
-  /** By the bounds of a block, whether no file, every file or some files of the block may match. */
-  protected def inBlock(block: Int): Int
-
-  /**
-   * Tests the bounds of single files. Bit i of the result is set if a value between the bounds of
-   * file `first + i` may match. Bits that are not set in `wanted` are ignored.
-   */
-  protected def mayMatch(first: Int, wanted: Long): Long
-
-  override def restrict(words: Array[Long], from: Int): Unit = {
-    val blockWords = column.blockWords
-    var at = 0
-    while (at < words.length) {
-      val block = (from + at) / blockWords
-      val end = math.min(words.length.toLong, (block + 1L) * blockWords - from).toInt
-      restrict(words, at, end, from, block)
-      at = end
-    }
-  }
-
-  private def restrict(words: Array[Long], at: Int, end: Int, from: Int, block: Int): Unit = {
-    var decision = Undecided
-    var i = at
-    while (i < end) {
-      val wanted = words(i)
-      if (wanted != 0) {
-        val w = from + i
-        val sure = wanted & kept(w)
-        val open = if (ofValues) wanted & ~sure & ~column.noValues(w) else 0L
-        words(i) =
-          if (open == 0) sure
-          else {
-            if (decision == Undecided) decision = inBlock(block)
-            if (decision == NoFile) sure
-            else if (decision == EveryFile) sure | open
-            else sure | (open & mayMatch(w << 6, open))
-          }
-      }
-      i += 1
-    }
-  }
-
-  /** The files that are kept regardless of their bounds. */
-  private def kept(w: Int): Long = {
-    val nulls = if (ofNulls) ~column.noNulls(w) else 0L
-    if (!ofValues) nulls
-    else {
-      val unbounded = ~column.bounded(w)
-      nulls | (~column.noValues(w) & (if (ofNaN) unbounded | ~column.noNaN(w) else unbounded))
-    }
-  }
-}
-
-private[sparkzorder] object ColumnTest {
-  val NoFile = 0
-  val EveryFile = 1
-  val SomeFiles = 2
-  private val Undecided = -1
-}
-
-/** IS NULL and IS NOT NULL. */
-private[sparkzorder] final class NullTest(of: ColumnDomains, val isNull: Boolean)
-    extends ColumnTest(of, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
-  override protected def inBlock(block: Int): Int = ColumnTest.EveryFile
-  override protected def mayMatch(first: Int, wanted: Long): Long = wanted
 }

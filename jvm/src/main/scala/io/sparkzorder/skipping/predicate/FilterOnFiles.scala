@@ -3,7 +3,7 @@
 
 package io.sparkzorder.skipping.predicate
 
-import java.util.BitSet
+import java.util.{BitSet, HashMap => JavaHashMap}
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -16,13 +16,15 @@ import org.apache.spark.sql.types.{DataType, NumericType, StringType, StructType
 
 import io.sparkzorder.index.{
   ColumnChoice,
+  ColumnValues,
   FileTable,
   FooterEntries,
   IndexColumns,
   IndexContent,
+  IndexedColumn,
   LeafColumns,
   LoadedIndex,
-  PathLookup
+  Sized
 }
 import io.sparkzorder.table.stats.ScannedFile
 
@@ -44,49 +46,70 @@ private[sparkzorder] final case class ConjunctUse(
     ofParts: Boolean = false,
     advice: Option[String] = None)
 
-/** The files that some filters of a query keep, by one index. */
-private[sparkzorder] final class FilterOnFiles private (
-    index: LoadedIndex,
-    tests: Seq[FileTest],
-    val conjuncts: Seq[ConjunctUse],
-    keys: KeysInFiles)
-    extends FilePruner {
+/**
+ * The filters of a query, compiled for files with known bounds.
+ *
+ * @param filters of the query on the relation; they all must hold
+ * @param columns data columns of the relation
+ */
+private[sparkzorder] sealed abstract class CompiledFilters(
+    filters: Seq[Expression],
+    columns: TableColumns,
+    bounds: IndexColumns,
+    caseSensitive: Boolean) {
+
+  /** Each conjunct with its test. */
+  val tested: Seq[(ConjunctUse, FileTest)] =
+    FilterOnFiles.tested(filters, columns, bounds, caseSensitive)
+
+  /** False when every file is kept. */
+  val isUseful: Boolean = tested.exists(!_._2.isInstanceOf[Unknown])
+
+  /** The files that are kept, one group of conjuncts after the other. */
+  protected lazy val byGroup: KeptFiles = KeptFiles.by(
+    tested.filter(_._1.used).groupBy(c => FilterOnFiles.nameOf(c._1.columns)).toSeq
+      .map { case (name, same) => name -> FileTest.and(same.map(_._2)) },
+    bounds.table.size)
+
+  private lazy val keys = new KeysInFiles(columns, bounds, caseSensitive)
 
   /** The share of the files that one value of `key` keeps on average; None if it is not known. */
-  private[skipping] def shareKeptBy(key: Expression): Option[Double] = keys.share(key)
+  def shareKeptBy(key: Expression): Option[Double] = keys.share(key)
 
-  /** The least and the greatest value in all files of the index; None if that is not known. */
-  private[skipping] def rangeOf(key: Expression): Option[(Long, Long)] = keys.range(key)
+  /** The least and the greatest value in the files that have bounds; None if that is not known. */
+  def rangeOf(key: Expression): Option[(Long, Long)] = keys.range(key)
+}
 
-  /** Each conjunct with its test, and the files of the index, for the record of the workload. */
-  private[sparkzorder] def tested: Seq[(ConjunctUse, FileTest)] = conjuncts.zip(tests)
+/** The filters of a query, compiled for the skipping index of one table. */
+private[sparkzorder] final class FilterOnFiles private (
+    filters: Seq[Expression],
+    columns: TableColumns,
+    index: LoadedIndex,
+    caseSensitive: Boolean)
+    extends CompiledFilters(filters, columns, index, caseSensitive)
+    with FilePruner {
+
+  val conjuncts: Seq[ConjunctUse] = tested.map(_._1)
+
+  /** The files of the index, for the record of the workload. */
   private[sparkzorder] def indexedFiles: FileTable = index.table
   private[sparkzorder] def indexIdentity: AnyRef = index.identity
 
-  /** False when every file is kept. */
-  val isUseful: Boolean = tests.exists(!_.isInstanceOf[Unknown])
-
-  /** The files that are kept, one group of conjuncts after the other. */
-  lazy val kept: KeptFiles = KeptFiles.by(
-    conjuncts.zip(tests).filter(_._1.used).groupBy(c => FilterOnFiles.nameOf(c._1.columns)).toSeq
-      .map { case (name, same) => name -> FileTest.and(same.map(_._2)) },
-    index.table.size)
-
-  override def prunedBy: IndexedSeq[String] = kept.prunedBy
+  override def prunedBy: IndexedSeq[String] = byGroup.prunedBy
 
   override def byEntries: Option[EntryPruner] =
-    Some(new EntryPruner(index.identity, index.files, kept))
+    Some(new EntryPruner(index.identity, index.files, byGroup))
 
   private lazy val walk = index.files.walk()
 
   /** Not safe for threads. */
   override def decide(file: FileStatus): Int = {
     val i = walk.find(file)
-    if (i < 0) FilePruner.NoEntry else kept.decide(i)
+    if (i < 0) FilePruner.NoEntry else byGroup.decide(i)
   }
 
   /** For each used conjunct the number of files of the index that it prunes alone. */
-  def dropped: Seq[(ConjunctUse, Int)] = conjuncts.zip(tests).collect {
+  def dropped: Seq[(ConjunctUse, Int)] = tested.collect {
     case (use, test) if use.used =>
       val (table, kept) = (index.table, test.files(index.table.size))
       use -> (0 until table.size).count(i => table.isLive(i) && !kept.get(i))
@@ -94,13 +117,13 @@ private[sparkzorder] final class FilterOnFiles private (
 
   /** Why a used conjunct prunes no file, if cut bounds are the reason. */
   def reasonOfNone(conjunct: ConjunctUse): Option[String] =
-    Some(testsOf(conjunct)).filter(_.exists(_.column.isCutAlike))
-      .map(_ => "the files' min and max are cut, and the same in all files")
+    if (testsOf(conjunct).exists(_.column.isCutAlike)) {
+      Some("the files' min and max are cut, and the same in all files")
+    } else None
 
   /** Why a used conjunct prunes fewer files than it might, if the index of a column's values is the reason. */
   def noteOfValues(conjunct: ConjunctUse): Option[String] =
-    testsOf(conjunct).collect { case t: IntervalTest => t }
-      .flatMap(t => t.noteOfValues).headOption
+    testsOf(conjunct).collect { case t: IntervalTest => t }.flatMap(_.noteOfValues).headOption
 
   /** What to write instead, for a conjunct that looks no value up because it compares a text with numbers. */
   def adviceOn(conjunct: ConjunctUse): Option[String] =
@@ -114,24 +137,18 @@ private[sparkzorder] final class FilterOnFiles private (
       case t: ColumnTest => Seq(t)
       case _ => Nil
     }
-    conjuncts.zip(tests).collectFirst { case (`conjunct`, test) => testsIn(test) }.getOrElse(Nil)
+    tested.collectFirst { case (`conjunct`, test) => testsIn(test) }.getOrElse(Nil)
   }
 }
 
 private[sparkzorder] object FilterOnFiles extends PredicateHelper {
 
-  /**
-   * @param filters of the query on the relation; they all must hold
-   * @param columns data columns of the relation
-   */
   private[sparkzorder] def compile(
       filters: Seq[Expression],
       columns: TableColumns,
       index: LoadedIndex,
-      caseSensitive: Boolean): FilterOnFiles = {
-    val (uses, tests) = tested(filters, columns, index, caseSensitive).unzip
-    new FilterOnFiles(index, tests, uses, new KeysInFiles(columns, index, caseSensitive))
-  }
+      caseSensitive: Boolean): FilterOnFiles =
+    new FilterOnFiles(filters, columns, index, caseSensitive)
 
   /** Each conjunct of some filters with its test, by an index or by statistics in its form. */
   private[sparkzorder] def tested(
@@ -173,15 +190,13 @@ private[sparkzorder] object FilterOnFiles extends PredicateHelper {
       case Unknown(why) => Some(why)
       case _ => None
     }
-    val text = textOf(e)
-    val ofParts = e.exists(_.isInstanceOf[ExtractValue])
     val advice = TextAsNumber.advice(e)
     ConjunctUse(
-      text,
+      textOf(e),
       columnsOf(e),
       reason.isEmpty,
       if (reason.isEmpty) None else advice.orElse(reason),
-      ofParts,
+      ofParts = e.exists(_.isInstanceOf[ExtractValue]),
       advice)
   }
 }
@@ -257,62 +272,68 @@ private[predicate] object TextAsNumber {
   }
 }
 
-/** Decides for the files of a listing, one by one, which of them a query reads. */
-private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
+/**
+ * Bounds of columns in the files of a table, as the table's format keeps them. The paths are spelled as in the
+ * format, and the columns have the names by which the format identifies them, also after a column was renamed.
+ */
+private[sparkzorder] final class FileBounds(content: IndexContent) extends Sized {
 
-  /** Columns of the predicates that may prune files: `a`, or `(a, b)` if one predicate has both. */
-  def prunedBy: IndexedSeq[String]
+  private lazy val positions: JavaHashMap[String, Integer] = {
+    val map = new JavaHashMap[String, Integer](content.files.size * 2)
+    (0 until content.files.size).foreach(i => map.put(content.files.path(i), i))
+    map
+  }
+
+  /** The position of a file; -1 if its bounds are not known. */
+  def position(path: String): Int = {
+    val found = positions.get(path)
+    if (found == null) -1 else found.intValue
+  }
+
+  /** The names of the columns with bounds. */
+  def columns: Set[String] = content.columns.map(_._1.name).toSet
 
   /**
-   * @return the position in [[prunedBy]] of the columns that prune the file; [[FilePruner.Read]] if
-   *   some of its rows may match; [[FilePruner.NoEntry]] if the index does not know the file in its
-   *   present state
+   * The same bounds under the names that a query has for the columns.
+   *
+   * @param names in the query, by the format's own
    */
-  def decide(file: FileStatus): Int
+  def named(names: Map[String, String]): IndexColumns = new IndexColumns {
+    private val chosen = content.columns.filter(c => names.contains(c._1.name))
 
-  /**
-   * The same decisions for the entries of one index; None if several indexes decide. An
-   * implementation that fails has to return None.
-   */
-  def byEntries: Option[EntryPruner] = None
+    override val indexed: IndexedSeq[IndexedColumn] =
+      chosen.map { case (c, _) => c.copy(path = Seq(names(c.name))) }
 
-  /** True unless no row of the file can match. */
-  final override def apply(file: FileStatus): Boolean = decide(file) < 0
+    // a file without known bounds may have the column, so every file counts as a file with the column
+    override val shapes: IndexedSeq[LeafColumns] =
+      content.shapes.map(_ => LeafColumns(names.values.map(Seq(_)).toSeq))
+
+    override def table: FileTable = content.files
+    override def column(number: Int): ColumnValues = chosen(number)._2
+  }
+
+  // the map of paths is counted from the start, although it is made later
+  override def bytes: Long =
+    2 * content.files.bytes + 64L * content.files.size + content.columns.map(_._2.bytes).sum
 }
 
-/**
- * Decides for the entries of an index.
- *
- * @param identity of the index, see `LoadedIndex.identity`
- * @param lookup finds the entries of files
- */
-private[sparkzorder] final class EntryPruner(
-    val identity: AnyRef,
-    val lookup: PathLookup,
-    val kept: KeptFiles)
+/** The filters of a query, compiled for the bounds that a table format keeps. */
+private[sparkzorder] final class FilterOnBounds(
+    filters: Seq[Expression],
+    columns: TableColumns,
+    bounds: IndexColumns,
+    caseSensitive: Boolean)
+    extends CompiledFilters(filters, columns, bounds, caseSensitive) {
 
-private[sparkzorder] object FilePruner {
-  val Read: Int = -1
-  val NoEntry: Int = -2
+  /** The positions of the files that may hold a row for which all filters are true. */
+  lazy val kept: BitSet = AllOf(tested.map(_._2)).files(bounds.table.size)
 
-  /** Several pruners, each for files of its own. A file that none of them prunes must be read. */
-  def of(pruners: Seq[FilePruner]): Option[FilePruner] =
-    if (pruners.size > 1) Some(new Several(pruners)) else pruners.headOption
-
-  private final class Several(pruners: Seq[FilePruner]) extends FilePruner {
-    override val prunedBy: IndexedSeq[String] =
-      pruners.flatMap(_.prunedBy).distinct.toIndexedSeq
-    private val positions = pruners.map(_.prunedBy.map(c => prunedBy.indexOf(c)))
-
+  /** Prunes files of a listing by their paths. */
+  def pruner(position: String => Int): FilePruner = new FilePruner {
+    override def prunedBy: IndexedSeq[String] = byGroup.prunedBy
     override def decide(file: FileStatus): Int = {
-      val each = pruners.iterator.map(_.decide(file)).zip(positions.iterator)
-      var found = NoEntry
-      while (found < 0 && each.hasNext) {
-        val (decision, places) = each.next()
-        if (decision >= 0) found = places(decision)
-        else if (decision == Read) found = Read
-      }
-      found
+      val at = position(file.getPath.toString)
+      if (at < 0) FilePruner.NoEntry else byGroup.decide(at)
     }
   }
 }

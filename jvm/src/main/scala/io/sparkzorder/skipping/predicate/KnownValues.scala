@@ -3,29 +3,24 @@
 
 package io.sparkzorder.skipping.predicate
 
+import java.nio.ByteBuffer
+import java.util.Arrays
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.catalyst.expressions.Expression
 
 import io.sparkzorder.index.{
-  ColumnValues,
-  DateLeaf,
-  DecimalLeaf,
+  ByteStats,
   FileTable,
   IndexColumns,
-  IndexedColumn,
   IndexedValues,
-  IntegerLeaf,
-  LeafColumns,
-  LeafType,
   LongStats,
-  TimestampLeaf
+  StatValues
 }
-import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, LongIntervals, SingleValues}
+import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, SingleValues}
 
 /**
  * The result of looking up the values of one filter in an index of values.
@@ -33,7 +28,7 @@ import io.sparkzorder.skipping.values.{ComparisonDomain, Intervals, LongInterval
  * @param mayHave a bitmap of the files that may have one of the values; None if nothing was looked up
  * @param note why nothing was looked up, or why the lookup could not decide about some files
  */
-private[predicate] final case class AskedValues(mayHave: Option[Array[Long]], note: Option[String])
+private[predicate] final case class ValueLookup(mayHave: Option[Array[Long]], note: Option[String])
 
 /**
  * The index of the values of one column, for filters that ask for single values.
@@ -64,16 +59,14 @@ private[sparkzorder] final class KnownValues(
    *
    * @param left a bitmap of the files that min and max have not excluded
    */
-  private[predicate] def ask(wanted: Intervals, left: Array[Long]): AskedValues = {
+  private[predicate] def lookUp(wanted: Intervals, left: Array[Long]): ValueLookup = {
     val count = left.map(w => java.lang.Long.bitCount(w).toLong).sum
     SingleValues.of(wanted, domain, KnownValues.MostValues) match {
-      case _ if count == 0 => AskedValues(None, None)
-      case None => AskedValues(None, None)
+      case _ if count == 0 => ValueLookup(None, None)
+      case None => ValueLookup(None, None)
       case Some(single) if single.size.toLong * values.parts.size > count =>
         val keys = if (single.size == 1) "1 key" else s"${single.size} keys"
-        AskedValues(
-          None,
-          Some(s"$keys would cost more than the $count files that are left"))
+        ValueLookup(None, Some(s"$keys would cost more than the $count files that are left"))
       case Some(single) =>
         try {
           val found = values.lookUp(single.hashes)
@@ -82,11 +75,9 @@ private[sparkzorder] final class KnownValues(
           val open = java.util.BitSet.valueOf(unknown.toArray)
           val count = Iterator.iterate(open.nextSetBit(0))(i => open.nextSetBit(i + 1))
             .takeWhile(_ >= 0).count(files.isLive)
-          val note =
-            if (count == 0) None
-            else Some(s"values of $count files are not in the index")
+          val note = if (count == 0) None else Some(s"values of $count files are not in the index")
           val mayHave = found.mayHave.indices.map(w => orOthers(w, found.mayHave(w)))
-          AskedValues(Some(mayHave.toArray), note)
+          ValueLookup(Some(mayHave.toArray), note)
         } catch {
           case e @ (_: OutOfMemoryError | _: LinkageError) => failed(e)
           case NonFatal(e) => failed(e)
@@ -94,13 +85,13 @@ private[sparkzorder] final class KnownValues(
     }
   }
 
-  private def failed(e: Throwable): AskedValues = {
+  private def failed(e: Throwable): ValueLookup = {
     KnownValues.report(values.parts.map(_.name).mkString(" ")) {
       logWarning(
         s"the values of $column in the index cannot be used; no file is skipped by them",
         e)
     }
-    AskedValues(None, Some(s"the values of $column in the index cannot be used: ${e.getMessage}"))
+    ValueLookup(None, Some(s"the values of $column in the index cannot be used: ${e.getMessage}"))
   }
 }
 
@@ -117,54 +108,88 @@ private[predicate] object KnownValues {
 }
 
 /**
- * The values of a column for which a predicate on this column may be true. They are found by compiling the
- * predicate for an imaginary file about whose values nothing is known.
+ * What an index knows about a column that a query may compare with many keys.
+ *
+ * @param columns data columns of the relation
  */
-private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
+private[predicate] final class KeysInFiles(
+    columns: TableColumns,
+    index: IndexColumns,
+    caseSensitive: Boolean) {
+  import KeysInFiles._
 
   /**
-   * The values in the comparison domain of the column. None if the predicate has no test by intervals, if
-   * the domain is not one of longs, or if a row may match where the column is NULL or NaN.
+   * How much of the range of a column's values one file covers, on average. This is the share of the
+   * files that a query for one value reads, if values are spread evenly over the range. A query for k
+   * scattered values reads a file of share s with probability `1 - (1 - s)^k`. If s is near 1, not even a
+   * query for a single value prunes a file.
    *
-   * @param predicate a predicate on one column
+   * @return None if the index cannot tell, or knows fewer than two files
    */
-  def apply(predicate: Expression): Option[LongIntervals] =
-    predicate.references.toSeq match {
-      case Seq(a) => leafType(a.dataType).flatMap { leaf =>
-          val index = new UnknownFile(a, leaf)
-          val test = new PredicateCompiler(columns, new ColumnDomainsReader(index, true))(predicate)
-          test match {
-            case t: IntervalTest if !t.ofNulls && !t.hasNaN =>
-              t.intervals match {
-                case longs: LongIntervals => Some(longs)
-                case _ => None
-              }
-            case _ => None
-          }
-        }
-      case _ => None
-    }
+  def share(key: Expression): Option[Double] =
+    key.collectFirst { case e if columns.find(e).isRight => e }
+      .filter(_ => index.table.size > 1)
+      .flatMap(domains)
+      .map { column =>
+        val byBounds = shareOf(column, index.table.sample(MaxSample))
+        column.values.fold(byBounds)(known => math.min(byBounds, known.share))
+      }
 
-  private def leafType(t: DataType): Option[LeafType] = LeafType.ofValues(t) match {
-    case leaf @ (_: IntegerLeaf | DateLeaf | _: TimestampLeaf) => Some(leaf)
-    case leaf: DecimalLeaf if leaf.inLongs => Some(leaf)
-    case _ => None
-  }
+  /**
+   * The least and the greatest value in the files that have bounds in the index.
+   *
+   * @return None if `key` is no column, or a column whose bounds are bytes
+   */
+  def range(key: Expression): Option[(Long, Long)] =
+    domains(key).flatMap(_.range).filterNot(_.isEmpty).map(r => (r.least, r.greatest))
 
-  private final class UnknownFile(column: Attribute, leaf: LeafType) extends IndexColumns {
-    override val indexed: IndexedSeq[IndexedColumn] =
-      IndexedSeq(IndexedColumn(Seq(column.name), leaf))
-    override val shapes: IndexedSeq[LeafColumns] = IndexedSeq(LeafColumns(Seq(Seq(column.name))))
-    override def table: FileTable = ValuesOfColumn.oneFile
-    override def column(number: Int): ColumnValues =
-      ColumnValues(Array(-1L), Array[Byte](0), LongStats(Array(0L)), LongStats(Array(0L)))
-  }
+  private def domains(column: Expression): Option[ColumnDomains] =
+    columns.find(column).toOption.flatMap(new ColumnDomainsReader(index, caseSensitive)(_).toOption)
 }
 
-private object ValuesOfColumn {
-  private val oneFile: FileTable = {
-    val paths = new io.sparkzorder.index.ByteValues.Builder(1)
-    paths.add(Array[Byte]('f'))
-    FileTable(paths.result(), Array(1L), Array(0L), Array(1L), Array(0))
+private object KeysInFiles {
+
+  // the average over this many files is exact enough
+  private val MaxSample = 1024
+
+  /** @param files numbers of the files in the sample */
+  private def shareOf(column: ColumnDomains, files: Seq[Int]): Double = {
+    val bounded = files.filter(has(column, _, ColumnDomains.Bounded))
+    val (min, max) = positions(column.min, column.max, bounded)
+    if (bounded.isEmpty) 1.0
+    else {
+      val width = bounded.map(max).max - bounded.map(min).min
+      val shares = files.map { i =>
+        if (has(column, i, ColumnDomains.NoValues)) 0.0
+        else if (!has(column, i, ColumnDomains.Bounded) || width <= 0) 1.0
+        else (max(i) - min(i)) / width
+      }
+      shares.sum / files.size
+    }
+  }
+
+  private def has(column: ColumnDomains, i: Int, bit: Int): Boolean =
+    (column.info(i) & bit) != 0
+
+  /** The places of min and max on a line, where differences can be compared. */
+  private def positions(
+      min: StatValues,
+      max: StatValues,
+      files: Seq[Int]): (Int => Double, Int => Double) = (min, max) match {
+    case (LongStats(low), LongStats(high)) => (i => low(i).toDouble, i => high(i).toDouble)
+    case (ByteStats(low), ByteStats(high)) =>
+      val all = files.flatMap(i => Seq(low(i), high(i)))
+      // bytes with which all values begin do not distinguish the values
+      val shared = all.drop(1).foldLeft(all.headOption.fold(0)(_.length)) { (n, b) =>
+        (0 until n).find(i => i >= b.length || b(i) != all.head(i)).getOrElse(n)
+      }
+      (i => afterPrefix(low(i), shared), i => afterPrefix(high(i), shared))
+    case _ => (_ => 0.0, _ => 0.0)
+  }
+
+  private def afterPrefix(value: Array[Byte], prefix: Int): Double = {
+    val eight = Arrays.copyOfRange(value, prefix, prefix + 8)
+    val signed = ByteBuffer.wrap(eight).getLong.toDouble
+    if (signed < 0) signed + math.pow(2, 64) else signed
   }
 }

@@ -13,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.RegexPattern
 
 /**
- * What follows from a predicate that asks for some of a list of values in another way than by IN, such as
+ * Conditions that follow from a predicate that compares a value with a list other than by IN, such as
  * `array_contains(array(1, 2), a)`.
  *
  * @param ifTrue a condition that is true for each row for which the predicate is true; None if nothing is
@@ -70,7 +70,8 @@ private[predicate] object Membership {
     case ArraysOverlap(Folded.Elements(list, t), CreateArray(values, _)) if list.nonEmpty =>
       any(values.map(in(_, list, t)))
     case ArrayExists(Folded.Elements(list, t), lambda, true) => calls(lambda, list, t).flatMap(any)
-    case ArrayForAll(Folded.Elements(list, t), lambda) => calls(lambda, list, t).flatMap(all)
+    case ArrayForAll(Folded.Elements(list, t), lambda) =>
+      calls(lambda, list, t).flatMap(_.reduceOption(And))
     case _ => None
   }
 
@@ -81,8 +82,6 @@ private[predicate] object Membership {
 
   private[predicate] def any(predicates: Seq[Expression]): Option[Expression] =
     predicates.reduceOption(Or)
-
-  private def all(predicates: Seq[Expression]): Option[Expression] = predicates.reduceOption(And)
 
   /** The predicate of a lambda, for each element of a list. */
   private[predicate] def calls(

@@ -257,7 +257,7 @@ private[sparkzorder] object Operand {
       : Either[String, List[AppliedFunction]] = {
     // what is applied to a text or a wide DECIMAL first may make a date or a number of it
     onlyCallOf(variable, e).flatMap { first =>
-      // a list of parts of a text says something only with the call that takes one of them
+      // a list of parts of a text is only understood with the call that takes one of the parts
       val calls = first +: onlyCallOf(first, e).toOption.toSeq
       calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
         .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
@@ -268,8 +268,8 @@ private[sparkzorder] object Operand {
 
   private def functionOf(call: Expression, variable: Expression): Option[ColumnFunction] =
     TextFunctions.of(call, variable) match {
-      case Some(vague) if TextFunctions.isVague(vague) =>
-        SearchedTexts.of(call, variable, Some(vague)).orElse(Some(vague))
+      case Some(rough) if TextFunctions.isApproximate(rough) =>
+        SearchedTexts.of(call, variable, Some(rough)).orElse(Some(rough))
       case None if SearchedTexts.isCall(call, variable) => SearchedTexts.of(call, variable)
       case known => known.orElse(WideCall.unapply(call).collect {
           case (child, function) if child.semanticEquals(variable) => function

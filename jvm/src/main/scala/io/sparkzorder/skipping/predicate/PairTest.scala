@@ -9,27 +9,23 @@ import java.util.BitSet
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 
-import io.sparkzorder.index.{ByteStats, LongStats}
+import io.sparkzorder.index.{ByteStats, LongStats, StatValues}
 import io.sparkzorder.skipping.values.{Extent, ResultsOfColumns}
 
-/** How the values of two columns compare in the rows that match. */
-private[predicate] sealed trait PairRelation
+/** The orders of two values in the rows that match: the first may be less, equal or greater. */
+private[predicate] final case class PairRelation(less: Boolean, equal: Boolean, greater: Boolean) {
+  def negated: PairRelation = PairRelation(!less, !equal, !greater)
+}
 
 private[predicate] object PairRelation {
-  case object Less extends PairRelation
-  case object AtMost extends PairRelation
-  case object Greater extends PairRelation
-  case object AtLeast extends PairRelation
-  case object Equal extends PairRelation
-  case object Different extends PairRelation
 
   /** None for comparisons in which NULL can match. */
-  def of(c: BinaryComparison, negated: Boolean): Option[PairRelation] = c match {
-    case _: LessThan => Some(if (negated) AtLeast else Less)
-    case _: LessThanOrEqual => Some(if (negated) Greater else AtMost)
-    case _: GreaterThan => Some(if (negated) AtMost else Greater)
-    case _: GreaterThanOrEqual => Some(if (negated) Less else AtLeast)
-    case _: EqualTo => Some(if (negated) Different else Equal)
+  def of(c: BinaryComparison): Option[PairRelation] = c match {
+    case _: LessThan => Some(PairRelation(less = true, equal = false, greater = false))
+    case _: LessThanOrEqual => Some(PairRelation(less = true, equal = true, greater = false))
+    case _: GreaterThan => Some(PairRelation(less = false, equal = false, greater = true))
+    case _: GreaterThanOrEqual => Some(PairRelation(less = false, equal = true, greater = true))
+    case _: EqualTo => Some(PairRelation(less = false, equal = true, greater = false))
     case _ => None
   }
 }
@@ -72,33 +68,18 @@ private[predicate] final class PairTest(
     if (((ofA | ofB) & NoValues) != 0) false
     else if (!has(Bounded) || (hasNaN && !has(NoNaN))) true
     else {
-      relation match {
-        case PairRelation.Less => compare(a, true, b, false, i) < 0
-        case PairRelation.AtMost => compare(a, true, b, false, i) <= 0
-        case PairRelation.Greater => compare(b, true, a, false, i) < 0
-        case PairRelation.AtLeast => compare(b, true, a, false, i) <= 0
-        case PairRelation.Equal =>
-          compare(a, true, b, false, i) <= 0 && compare(b, true, a, false, i) <= 0
-        case PairRelation.Different =>
-          compare(a, true, b, false, i) < 0 || compare(b, true, a, false, i) < 0
-      }
+      val low = compare(a.min, b.max, i)
+      val high = compare(a.max, b.min, i)
+      relation.less && low < 0 || relation.greater && high > 0 ||
+      relation.equal && low <= 0 && high >= 0
     }
   }
 
-  /** Compares the min or max of one column in file `i` with that of the other. */
-  private def compare(
-      left: ColumnDomains,
-      leftMin: Boolean,
-      right: ColumnDomains,
-      rightMin: Boolean,
-      i: Int): Int = {
-    val l = if (leftMin) left.min else left.max
-    val r = if (rightMin) right.min else right.max
-    (l, r) match {
-      case (LongStats(x), LongStats(y)) => java.lang.Long.compare(x(i), y(i))
-      case (ByteStats(x), ByteStats(y)) => x.compare(i, y(i))
-      case _ => throw new IllegalArgumentException("bounds of two kinds")
-    }
+  /** Compares a bound of one column in file `i` with a bound of the other. */
+  private def compare(left: StatValues, right: StatValues, i: Int): Int = (left, right) match {
+    case (LongStats(x), LongStats(y)) => java.lang.Long.compare(x(i), y(i))
+    case (ByteStats(x), ByteStats(y)) => x.compare(i, y(i))
+    case _ => throw new IllegalArgumentException("bounds of two kinds")
   }
 }
 
@@ -130,7 +111,7 @@ private[predicate] final class SeveralTest(
 
   override protected def mayMatch(i: Int): Boolean = {
     val block = (i >> 6) / blockWords
-    if (!testedBlocks.get(block) && count > MinOfBlocks && mayEvaluate()) {
+    if (!testedBlocks.get(block) && count > MinFilesForBlocks && mayEvaluate()) {
       testedBlocks.set(block)
       val files = block * blockWords * 64
       if (!inFile.mayMatch(columns.map { case (c, t) => extentOfBlock(c, t, block) })) {
@@ -146,7 +127,7 @@ private[predicate] final class SeveralTest(
     !tested.get(i) || kept.get(i)
   }
 
-  /** False where the evaluation would cost more than files that are read in vain. */
+  /** False when further evaluations would cost more than the files that they could prune. */
   private def mayEvaluate(): Boolean = {
     evaluations += 1
     evaluations <= MaxEvaluations
@@ -193,9 +174,9 @@ private[predicate] final class SeveralTest(
 
 private object SeveralTest {
 
-  /** So many blocks and files are tested; all others are kept. */
+  /** The greatest number of blocks and files that are tested; all others are kept. */
   private val MaxEvaluations = 16384
 
   /** Blocks of fewer files are not worth a test of their own. */
-  private val MinOfBlocks = 64
+  private val MinFilesForBlocks = 64
 }

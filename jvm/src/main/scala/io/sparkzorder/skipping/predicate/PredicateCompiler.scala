@@ -107,7 +107,8 @@ private[sparkzorder] final class PredicateCompiler(
     case BinaryComparison(a, b) if isCondition(a) || isCondition(b) =>
       conditions(filter, a, b, negated)
     case Branches(branches, otherwise) => firstTrue(branches, otherwise)(apply(_, negated))
-    case Chain(chain) => firstTrue(chain)(v => apply(Branches.replaced(filter, chain, v), negated))
+    case Chain(branches, otherwise, at) =>
+      firstTrue(branches, otherwise)(v => apply(at(v), negated))
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
     case Lists(rewritten) => apply(rewritten, negated)
@@ -121,14 +122,8 @@ private[sparkzorder] final class PredicateCompiler(
     case EqualTo(RowOf(values), Literal(v, t)) => inRows(values, Seq(v), t, negated)
     case EqualTo(e, Literal(v, t)) => equal(e, v, t, negated)
     case EqualTo(Literal(v, t), e) => equal(e, v, t, negated)
-    case LessThan(e, Literal(v, t)) => compare(e, Comparison.Less, v, t, negated)
-    case LessThan(Literal(v, t), e) => compare(e, Comparison.Greater, v, t, negated)
-    case LessThanOrEqual(e, Literal(v, t)) => compare(e, Comparison.AtMost, v, t, negated)
-    case LessThanOrEqual(Literal(v, t), e) => compare(e, Comparison.AtLeast, v, t, negated)
-    case GreaterThan(e, Literal(v, t)) => compare(e, Comparison.Greater, v, t, negated)
-    case GreaterThan(Literal(v, t), e) => compare(e, Comparison.Less, v, t, negated)
-    case GreaterThanOrEqual(e, Literal(v, t)) => compare(e, Comparison.AtLeast, v, t, negated)
-    case GreaterThanOrEqual(Literal(v, t), e) => compare(e, Comparison.AtMost, v, t, negated)
+    case Comparison.WithLiteral(e, comparison, Literal(v, t)) =>
+      compare(e, comparison, v, t, negated)
     case c: BinaryComparison
         if c.left.references.nonEmpty && c.right.references.nonEmpty &&
           c.references.size > 1 => pair(c, negated)
@@ -213,32 +208,23 @@ private[sparkzorder] final class PredicateCompiler(
   private def firstTrue(branches: Seq[(Expression, Expression)], otherwise: Expression)(
       test: Expression => FileTest): FileTest = {
     val known = test(otherwise) +: branches.map { case (_, value) => test(value) }
-    def taken(guards: Seq[FileTest], passes: FileTest) =
+    def ofBranch(guards: Seq[FileTest], passes: FileTest) =
       if (passes == Never) Never
       // many parts would only be added to what is known already
       else FileTest.and(guards.filter(g => isUnknown(passes) || g.parts <= MostGuards) :+ passes)
     var before = Option.empty[FileTest]
     val each = branches.zip(known.tail).map { case ((condition, _), passes) =>
-      val one = taken(before.toSeq :+ apply(condition), passes)
+      val one = ofBranch(before.toSeq :+ apply(condition), passes)
       before = Some(FileTest.and(before.toSeq :+ notTrue(condition)))
         .filter(_.parts <= FileTest.MostParts)
       one
     }
-    val all = FileTest.or(each :+ taken(before.toSeq, known.head))
+    val all = FileTest.or(each :+ ofBranch(before.toSeq, known.head))
     Iterator(all, FileTest.or(known)).find(_.parts <= FileTest.MostParts)
       .getOrElse(Unknown("a condition of too many parts"))
   }
 
   private def isUnknown(test: FileTest): Boolean = test.isInstanceOf[Unknown]
-
-  private def firstTrue(chain: Expression)(test: Expression => FileTest): FileTest = {
-    val Branches(branches, otherwise) = chain: @unchecked
-    firstTrue(branches, otherwise)(test)
-  }
-
-  private object Chain {
-    def unapply(e: Expression): Option[Expression] = Branches.in(e)
-  }
 
   /** Keeps the files where a condition may be FALSE or NULL. */
   private def notTrue(e: Expression): FileTest =
@@ -257,7 +243,7 @@ private[sparkzorder] final class PredicateCompiler(
     case Coalesce(values) => FileTest.and(values.map(mayBeNull))
     case Branches(branches, otherwise) => firstTrue(branches, otherwise)(mayBeNull)
     case c: BinaryComparison => FileTest.or(c.children.map(mayBeNull))
-    case Chain(chain) => firstTrue(chain)(v => mayBeNull(Branches.replaced(e, chain, v)))
+    case Chain(branches, otherwise, at) => firstTrue(branches, otherwise)(v => mayBeNull(at(v)))
     case _ => nullability.columnsOf(e) match {
         case Some(of) => FileTest.or(of.map(nulls(_, isNull = true)))
         case None => nulls(e, isNull = true)

@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{Metadata, StructField, StructType}
 
 import io.sparkzorder.skipping.values.SearchedFunction
 
@@ -43,7 +43,7 @@ private[sparkzorder] final class TableColumns(
     case a: AttributeReference =>
       fields.get(a.exprId) match {
         case None => Left(s"${a.name} is not a data column")
-        case Some(field) if isChar(field) || isChar(a.metadata) =>
+        case Some(field) if isChar(field.metadata) || isChar(a.metadata) =>
           Left(s"${a.name} is a CHAR column, which is compared with padding")
         case Some(field) =>
           // at the attribute too, because Spark drops the default of a field that it has pruned
@@ -59,9 +59,7 @@ private[sparkzorder] final class TableColumns(
     case other => Left(TableColumns.kind(other))
   }
 
-  private def isChar(field: StructField): Boolean = isChar(field.metadata)
-
-  private def isChar(metadata: org.apache.spark.sql.types.Metadata): Boolean =
+  private def isChar(metadata: Metadata): Boolean =
     metadata.contains(TableColumns.CharVarchar) &&
       TableColumns.char.findFirstIn(metadata.getString(TableColumns.CharVarchar)).isDefined
 }
@@ -80,7 +78,7 @@ private[sparkzorder] object TableColumns {
     else s"the expression ${SearchedFunction.textOf(e)}"
 }
 
-/** Whether an expression can be NULL, by what Spark says of it. */
+/** Whether an expression can be NULL, by the nullability that Spark computes. */
 private[predicate] final class Nullability(columns: TableColumns) {
 
   /** True if the expression has a value for each row, whatever the columns hold. */

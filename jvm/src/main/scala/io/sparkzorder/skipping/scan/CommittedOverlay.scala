@@ -3,16 +3,21 @@
 
 package io.sparkzorder.skipping.scan
 
+import java.time.ZoneId
 import java.util.{HashMap => JavaHashMap}
 
 import scala.collection.mutable
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
 import org.apache.spark.sql.execution.datasources._
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
@@ -32,7 +37,6 @@ private final class CommittedOverlay(
     settings: RelationConf) {
   private lazy val session = settings.session
   private lazy val options = CaseInsensitiveMap(relation.options)
-  private lazy val conf = settings.hadoop
 
   private def isBucketed: Boolean =
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
@@ -72,16 +76,13 @@ private final class CommittedOverlay(
     val changed = roots.states(index).foldLeft(listed) { (files, state) =>
       val log = TableLog.read(state)
       val upTo = execution.map(_.newestOf(state.root, log.last))
-      if (ExplainedListing.isKnown(held, state, log)) files
+      if (held.isExplainedBy(state, log)) files
       else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
         case Some(other) => ScanListing.of(other)
         case None =>
           // not for a listing that is made for one query
           if (held.isUsedAgain) {
-            ExplainedListing.mark(
-              held,
-              state,
-              overlaid(held, index, held.all, Nil, onFiles = false))
+            held.explainBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
           }
           files
       }
@@ -122,9 +123,9 @@ private final class CommittedOverlay(
       index: InMemoryFileIndex,
       filters: Seq[Expression],
       listed: Seq[PartitionDirectory]) = new CoveredFolders(
-    index.rootPaths.map(qualified).toSet,
+    index.rootPaths.map(roots.qualified).toSet,
     partitions,
-    options.get("basePath").map(b => qualified(new Path(b))),
+    options.get("basePath").map(b => roots.qualified(new Path(b))),
     options.get("recursiveFileLookup").exists(_.toBoolean),
     getZoneId(options.getOrElse("timeZone", session.sessionState.conf.sessionLocalTimeZone)),
     filters,
@@ -133,11 +134,9 @@ private final class CommittedOverlay(
   private lazy val filters = PathFilterFactory.create(options)
 
   private lazy val accepts: FileStatus => Boolean = file => filters.forall(_.accept(file))
-
-  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
 }
 
-/** Spark's listing, grouped by folder. */
+/** Spark's listing, grouped by folder, to which committed runs are applied. */
 private final class OverlaidListing(
     partitions: PartitionSpec,
     listed: Seq[PartitionDirectory],
@@ -149,9 +148,8 @@ private final class OverlaidListing(
   private val partitioned = partitions.partitionColumns.nonEmpty
 
   // The listing has one PartitionDirectory for each partition. Without partitions, one
-  // PartitionDirectory has the files of all folders.
-  // Two partitions of a catalog may lie in one folder, and a path may be read twice: then a folder has its
-  // files as often.
+  // PartitionDirectory has the files of all folders. A folder has an entry for each time that it is read: two
+  // partitions of a catalog may lie in one folder, and a query may name a path twice.
   private lazy val directories: JavaHashMap[Path, Seq[PartitionDirectory]] = {
     val map = new JavaHashMap[Path, Seq[PartitionDirectory]]
     def add(folder: Path, d: PartitionDirectory) =
@@ -167,7 +165,7 @@ private final class OverlaidListing(
     map
   }
 
-  /** The files of a folder once for each time that the folder is read. */
+  /** The files of a folder, once for each time that the folder is read. */
   private def readings(files: Seq[FileStatusWithMetadata]): Seq[Seq[FileStatusWithMetadata]] = {
     val byName = files.groupBy(_.getPath.getName)
     val times = byName.valuesIterator.map(_.size).max
@@ -242,4 +240,92 @@ private final class OverlaidListing(
         file.getModificationTime,
         path)
     }
+}
+
+/**
+ * Tells which folders a read covers although its listing does not show them. Such folders were empty when the
+ * listing was made. A new listing of the paths that the query reads would find them.
+ *
+ * @param roots qualified directories that are read
+ * @param spec partitions of the listing, including partitions that the filters leave out
+ * @param base where Spark begins to read partition values from directory names, if the user said so
+ * @param anyFile true when the listing shows a data file at all
+ */
+private[sparkzorder] final class CoveredFolders(
+    roots: Set[Path],
+    spec: PartitionSpec,
+    base: Option[Path],
+    recursive: Boolean,
+    zone: ZoneId,
+    filters: Seq[Expression],
+    anyFile: => Boolean) {
+  private val columns: StructType = spec.partitionColumns
+  // two partitions of a catalog may lie in one folder
+  private lazy val listed: Map[Path, Seq[InternalRow]] =
+    spec.partitions.groupBy(_.path).map { case (path, same) => path -> same.map(_.values) }
+
+  /** True when the query reads the files of a folder, judged by its name and, if listed, its partition values. */
+  def covers(folder: Path): Boolean = rootOf(folder).exists { root =>
+    if (recursive) true
+    else if (columns.nonEmpty) {
+      listed.get(folder).map(_.exists(passes)).getOrElse(segments(root, folder).isDefined)
+    } else folder == root || (!anyFile && levels(root, folder).forall(_.contains('=')))
+  }
+
+  /** True when the read names the folder, or a directory above it, rather than single files. */
+  def isBelowRoot(folder: Path): Boolean = rootOf(folder).isDefined
+
+  /** True when a listing without partitions has the files of this one directory and no others. */
+  def isAllOf(folder: Path): Boolean = !recursive && columns.isEmpty && roots == Set(folder)
+
+  /**
+   * Partition values of a covered folder, once for each partition that lies there; none when the filters leave
+   * the folder out.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the values do not
+   *   fit the schema that Spark has read from the names of the other folders
+   */
+  def valuesOf(folder: Path): Seq[InternalRow] =
+    if (recursive) Seq(InternalRow.empty)
+    else {
+      val root = rootOf(folder).get
+      if (columns.nonEmpty) listed.getOrElse(folder, Seq(parse(root, folder))).filter(passes)
+      else if (levels(base.getOrElse(root), folder).exists(_.contains('='))) {
+        throw ZOrderErrors.listingIncomplete(
+          folder.toString,
+          "without them no partition column was found")
+      } else Seq(InternalRow.empty)
+    }
+
+  private def parse(root: Path, folder: Path): InternalRow =
+    InternalRow.fromSeq(segments(root, folder).get.zip(columns).map { case (raw, column) =>
+      try PartitioningUtils.castPartValueToDesiredType(column.dataType, raw, zone)
+      catch {
+        case NonFatal(e) =>
+          throw ZOrderErrors.listingIncomplete(
+            folder.toString,
+            s"without them the column ${column.name} became ${column.dataType.sql}: ${e.getMessage}")
+      }
+    })
+
+  /** Raw values of the partition columns, if the directories are named by exactly these columns. */
+  private def segments(root: Path, folder: Path): Option[Seq[String]] = {
+    val parts = levels(base.getOrElse(root), folder).map(_.split("=", 2))
+    val fits = parts.size == columns.size && parts.zip(columns).forall {
+      case (Array(name, _), column) => unescapePathName(name).equalsIgnoreCase(column.name)
+      case _ => false
+    }
+    if (fits) Some(parts.map(_(1))) else None
+  }
+
+  /** Names of the directories from `ancestor`, not included, down to `folder`. */
+  private def levels(ancestor: Path, folder: Path): Seq[String] =
+    Iterator.iterate(folder)(_.getParent).takeWhile(d => d != null && d != ancestor)
+      .map(_.getName).toList.reverse
+
+  private def rootOf(folder: Path): Option[Path] =
+    Iterator.iterate(folder)(_.getParent).takeWhile(_ != null).find(roots.contains)
+
+  private lazy val passes: InternalRow => Boolean =
+    PartitionFilters.test(columns, filters).getOrElse((_: InternalRow) => true)
 }

@@ -7,10 +7,29 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.datasources.LogicalRelation
-import org.apache.spark.sql.types.{BooleanType, DataType, DateType, TimestampNTZType, TimestampType}
+import org.apache.spark.sql.types._
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.skipping.predicate.ValuesOfColumn
+import io.sparkzorder.index.{
+  ByteValues,
+  ColumnValues,
+  DateLeaf,
+  DecimalLeaf,
+  FileTable,
+  IndexColumns,
+  IndexedColumn,
+  IntegerLeaf,
+  LeafColumns,
+  LeafType,
+  LongStats,
+  TimestampLeaf
+}
+import io.sparkzorder.skipping.predicate.{
+  ColumnDomainsReader,
+  IntervalTest,
+  PredicateCompiler,
+  TableColumns
+}
 import io.sparkzorder.skipping.values.{Intervals, LongIntervals, OrderedValue}
 
 /**
@@ -27,7 +46,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     if (!isOn || plan.isStreaming) plan
     else plan.transform {
       case f @ Filter(condition, leaf)
-          if leaf.children.isEmpty && mayGain(condition) &&
+          if leaf.children.isEmpty && splitConjunctivePredicates(condition).exists(isOfFunction) &&
             FormatTable.takesRanges(leaf) =>
         try {
           val added = derived(splitConjunctivePredicates(condition), leaf)
@@ -39,11 +58,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
         }
     }
 
-  private def isOn: Boolean =
+  private[skipping] def isOn: Boolean =
     Settings.ofSession(Settings.Enabled) && Settings.ofSession(Settings.SkippingEnabled)
-
-  private def mayGain(condition: Expression): Boolean =
-    splitConjunctivePredicates(condition).exists(isOfFunction)
 
   private def derived(conjuncts: Seq[Expression], leaf: LogicalPlan): Seq[Expression] = {
     val values = new ValuesOfColumn(FormatTable.columnsOf(leaf.output))
@@ -52,10 +68,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     val (ofFunctions, others) = conjuncts.partition(isOfFunction)
     def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
       .groupBy(_._1.exprId)
-      .map { case (id, same) => id -> (same.head._1, same.map(_._2).reduce(intersect)) }
+      .map { case (id, same) => id -> (same.head._1, same.map(_._2).reduce(_ intersect _)) }
     val stated = byColumn(others.filter(c => c.references.size == 1 && isKnownToFormats(c)))
     byColumn(ofFunctions).toSeq.sortBy(_._1.id).flatMap { case (id, (column, found)) =>
-      val all = stated.get(id).fold(found)(s => intersect(s._2, found))
+      val all = stated.get(id).fold(found)(_._2.intersect(found))
       if (stated.get(id).exists(_._2 == all)) Nil
       else {
         range(column, found, isDelta).toSeq.flatMap(splitConjunctivePredicates)
@@ -63,12 +79,6 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       }
     }
   }
-
-  private def intersect(a: LongIntervals, b: LongIntervals): LongIntervals =
-    a.intersect(b) match {
-      case longs: LongIntervals => longs
-      case _ => Intervals.ofLongs(Nil)
-    }
 
   /** True for a filter on one column that a format would not understand. */
   private def isOfFunction(c: Expression): Boolean =
@@ -94,14 +104,14 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       values: LongIntervals,
       isDelta: Boolean): Option[Expression] = {
     val all = OrderedValue.range(column.dataType)
-    if (values.size > MaxRanges || all.isEmpty || column.dataType == BooleanType) None
-    else if (values.isEmpty) None
-    else {
+    if (values.isEmpty || values.size > MaxRanges || all.isEmpty || column.dataType == BooleanType) {
+      None
+    } else {
       val ofLong = OrderedValue.ofLong(column.dataType)
       val (least, greatest) = all.get
       def literal(v: Long) = Literal(ofLong(v), column.dataType)
-      val asked = if (isDelta) values else ImportedTimes.added(values, column.dataType)
-      val ranges = asked.lows.zip(asked.highs).toSeq.map { case (a, b) =>
+      val wanted = if (isDelta) values else ImportedTimes.added(values, column.dataType)
+      val ranges = wanted.ranges.map { case (a, b) =>
         val (low, high) =
           if (isDelta && column.dataType == TimestampType) {
             (OddOffsets.from(a, least), OddOffsets.until(b))
@@ -159,10 +169,60 @@ private[sparkzorder] object ImportedTimes {
   /** The values, and all times that may be bounds in milliseconds, so that imported files are kept, too. */
   def added(values: LongIntervals, dataType: DataType): LongIntervals = dataType match {
     case TimestampType | TimestampNTZType =>
-      values.union(Intervals.ofLongRanges(Seq((first, last)))) match {
-        case longs: LongIntervals => longs
-        case _ => values
-      }
+      Intervals.ofLongRanges(values.ranges :+ ((first, last)))
     case _ => values
+  }
+}
+
+/**
+ * The values of a column for which a predicate on this column may be true. They are found by compiling the
+ * predicate for an imaginary file whose values are unknown.
+ */
+private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
+
+  /**
+   * The values in the comparison domain of the column. None if the predicate has no test by intervals, if
+   * the domain is not one of longs, or if a row may match where the column is NULL or NaN.
+   *
+   * @param predicate a predicate on one column
+   */
+  def apply(predicate: Expression): Option[LongIntervals] =
+    predicate.references.toSeq match {
+      case Seq(a) => leafType(a.dataType).flatMap { leaf =>
+          val index = new UnknownFile(a, leaf)
+          val test = new PredicateCompiler(columns, new ColumnDomainsReader(index, true))(predicate)
+          test match {
+            case t: IntervalTest if !t.ofNulls && !t.hasNaN =>
+              t.intervals match {
+                case longs: LongIntervals => Some(longs)
+                case _ => None
+              }
+            case _ => None
+          }
+        }
+      case _ => None
+    }
+
+  private def leafType(t: DataType): Option[LeafType] = LeafType.ofValues(t) match {
+    case leaf @ (_: IntegerLeaf | DateLeaf | _: TimestampLeaf) => Some(leaf)
+    case leaf: DecimalLeaf if leaf.inLongs => Some(leaf)
+    case _ => None
+  }
+
+  private final class UnknownFile(column: Attribute, leaf: LeafType) extends IndexColumns {
+    override val indexed: IndexedSeq[IndexedColumn] =
+      IndexedSeq(IndexedColumn(Seq(column.name), leaf))
+    override val shapes: IndexedSeq[LeafColumns] = IndexedSeq(LeafColumns(Seq(Seq(column.name))))
+    override def table: FileTable = ValuesOfColumn.oneFile
+    override def column(number: Int): ColumnValues =
+      ColumnValues(Array(-1L), Array[Byte](0), LongStats(Array(0L)), LongStats(Array(0L)))
+  }
+}
+
+private object ValuesOfColumn {
+  private val oneFile: FileTable = {
+    val paths = new ByteValues.Builder(1)
+    paths.add(Array[Byte]('f'))
+    FileTable(paths.result(), Array(1L), Array(0L), Array(1L), Array(0))
   }
 }

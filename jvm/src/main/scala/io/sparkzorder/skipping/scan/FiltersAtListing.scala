@@ -19,9 +19,9 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.util.{JobCancellation, WeakIdentityMap}
 
 /**
- * The filters of a scan whose values the listing of its files finds out. Where an accelerator replaces the
- * scan, no node of the plan can wait for the keys of a join. So the listing runs the side of the join
- * once more: a small query of its own, which gives the same rows as the side.
+ * The filters of a scan whose values are computed while the files are listed. If an accelerator replaces the scan,
+ * no node of the plan can wait for the keys of a join. So the listing runs the side of the join once more, as a
+ * small query of its own, which returns the same rows as the side.
  *
  * @param filters by keys of joins, or with scalar subqueries, in terms of the relation's columns
  */
@@ -38,7 +38,7 @@ private[sparkzorder] final class FiltersAtListing(
   private[scan] lazy val identity: AnyRef = filters.map(f =>
     (f.canonicalized, f.collect { case s: SubqueryExpression => OfPlan(s.plan) }))
 
-  /** What the filters say, for the index. Runs the queries that did not run in this execution yet. */
+  /** The filters with their values, for the index. Runs the queries that did not run in this execution yet. */
   private[scan] def resolved(
       execution: QueryExecution,
       id: String,
@@ -148,13 +148,12 @@ private[skipping] object QueriesOfExecution {
         made
       }
     }
-
 }
 
 /**
  * Extensions that put nodes of their own in the place of Spark's, such as Comet, Gluten and RAPIDS. In a
- * session of such an extension a plan holds nothing that only a node of ours can run: scans are Spark's own
- * nodes, and what is known only when the query runs is found out by the file index ([[FiltersAtListing]]).
+ * session of such an extension, a plan has nothing that only a node of ours can run: scans are Spark's own nodes,
+ * and the file index computes the values that are known only when the query runs ([[FiltersAtListing]]).
  */
 private[skipping] object Accelerators {
 
@@ -164,12 +163,12 @@ private[skipping] object Accelerators {
 }
 
 /**
- * Comet asks for the files of a scan while it plans, and keeps the answer. A server plans a query before it
- * runs the query, and the keys of joins are not known then. Adaptive execution calls this rule for each
- * stage when the query runs: a node that has an older answer is copied, with the nodes that it holds, and
- * the copy asks again. So all scans of an execution have listings of this execution.
+ * Comet lists the files of a scan while it plans, and keeps the listing. A server plans a query before it runs the
+ * query, and the keys of joins are not known then. Adaptive execution calls this rule for each stage when the
+ * query runs: a node with an older listing is copied, with the nodes inside of it, and the copy lists again. So
+ * all scans of an execution have listings of this execution.
  *
- * Spark drops a copy that equals its original, so the index of the copy is another one.
+ * Spark drops a copy that equals its original, so the copy has a file index that is not equal.
  */
 private[sparkzorder] object ListedAgain extends Rule[SparkPlan] {
 

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
 import org.apache.spark.sql.catalyst.plans.QueryPlan
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.plans.physical.{Partitioning, SinglePartition}
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.Predicate
@@ -65,29 +65,20 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
     val compared =
       if (!SQLConf.get.subqueryReuseEnabled) Nil
       else conjuncts.filter(FormatTable.comparesWithSubquery(_, r))
+    // a scan of a storage-partitioned join must keep the partitions of the plan
+    val isGrouped = r.keyGroupedPartitioning.isDefined
     val keys =
-      if (RuntimeFilters.isOn && !isGrouped(r) && !Accelerators.areHere) ofJoins ++ compared
+      if (RuntimeFilters.isOn && !isGrouped && !Accelerators.areHere) ofJoins ++ compared
       else Nil
     if (ofJoins.isEmpty && keys.isEmpty) Nil
     else {
       val strategy = new DataSourceV2Strategy(SparkLine.session(SparkSession.active))
-      strategy(without(plan, ofJoins)).map(_.transformUp {
+      strategy(ScanFilters.without(plan, ofJoins)).map(_.transformUp {
         case b: BatchScanExec if (b.scan eq r.scan) && keys.nonEmpty =>
           FormatScanExec(b.copy(runtimeFilters = Nil), b.runtimeFilters, keys)(table)
       })
     }
   }
-
-  /** True for a scan of a storage-partitioned join, which must keep the partitions of the plan. */
-  private def isGrouped(r: DataSourceV2ScanRelation): Boolean = r.keyGroupedPartitioning.isDefined
-
-  private def without(plan: LogicalPlan, dropped: Seq[Expression]): LogicalPlan =
-    if (dropped.isEmpty) plan
-    else plan.transformUp { case f @ Filter(condition, child) =>
-      val all = splitConjunctivePredicates(condition)
-      val kept = all.filterNot(c => dropped.exists(_ eq c))
-      if (kept.size == all.size) f else kept.reduceOption(And).fold(child)(Filter(_, child))
-    }
 }
 
 /**

@@ -10,12 +10,14 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileIndex, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnBounds, TableColumns}
@@ -66,12 +68,9 @@ private[sparkzorder] trait FormatFileTable extends FormatTable {
 }
 
 /**
- * The result of pruning input partitions.
+ * The input partitions that are left after pruning, and the number and size of their files.
  *
- * @param partitions the input partitions that are left
  * @param total the number of files before pruning
- * @param kept the number of files that are left
- * @param keptBytes the size of the files that are left
  */
 private[sparkzorder] final case class PrunedPartitions(
     partitions: Array[InputPartition],
@@ -79,7 +78,7 @@ private[sparkzorder] final case class PrunedPartitions(
     kept: Long,
     keptBytes: Long)
 
-private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
+private[sparkzorder] object FormatTable extends Logging {
 
   /** A function from a leaf of a plan to the table that it reads. */
   type Finder = LogicalPlan => Option[FormatTable]
@@ -96,39 +95,28 @@ private[sparkzorder] object FormatTable extends PredicateHelper with Logging {
   }
 
   /** True for a leaf whose table format prunes by ranges of columns. */
-  def takesRanges(leaf: LogicalPlan): Boolean =
-    try taker(leaf)
-    catch {
-      case e @ (_: LinkageError | NonFatal(_)) =>
-        logDebug("a relation is not known", e)
-        false
-    }
+  def takesRanges(leaf: LogicalPlan): Boolean = orElse(false)(taker(leaf))
 
   /** The table that a leaf reads; None if the leaf is not a scan of such a table, or is not recognized. */
-  def of(leaf: LogicalPlan): Option[FormatTable] =
-    try finder(leaf)
+  def of(leaf: LogicalPlan): Option[FormatTable] = orElse(Option.empty[FormatTable])(finder(leaf))
+
+  private def orElse[T](unknown: T)(found: => T): T =
+    try found
     catch {
       // the query must not fail here, and without a result it is planned as without this extension
       case e @ (_: LinkageError | NonFatal(_)) =>
         logDebug("a scan is not known", e)
-        None
+        unknown
     }
 
   def columnsOf(output: Seq[Attribute]): TableColumns = {
-    val schema = org.apache.spark.sql.catalyst.types.DataTypeUtils.fromAttributes(output)
-    new TableColumns(
-      output,
-      schema,
-      new org.apache.spark.sql.types.StructType,
-      SQLConf.get.resolver)
+    val schema = DataTypeUtils.fromAttributes(output)
+    new TableColumns(output, schema, new StructType, SQLConf.get.resolver)
   }
 
   /** True for a filter that this extension has made from the keys of joins. */
   def isOfJoin(filter: Expression, r: LogicalPlan, table: FormatTable): Boolean =
-    splitDisjunctivePredicates(filter).forall {
-      case _: DynamicPruningSubquery | _: DynamicPruningExpression => true
-      case _ => false
-    } && isOnData(filter, r, table)
+    RuntimeFilters.isOfJoin(filter) && isOnData(filter, r, table)
 
   /** True if a filter reads columns of the relation, and only columns by which Spark does not prune. */
   def isOnData(e: Expression, r: LogicalPlan, table: FormatTable): Boolean =
@@ -179,19 +167,16 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
       r: LogicalRelation,
       table: FormatFileTable): Seq[SparkPlan] = {
     val (rest, onFiles) = ScanFilters.split(plan)
-    if ((rest eq plan) && (!Settings.ofSession(Settings.SkippingEnabled) || Accelerators.areHere)) {
-      Nil
-    } else {
-      val own = ofOthers(rest)
-      if (!Settings.ofSession(Settings.SkippingEnabled) || Accelerators.areHere) own
-      else {
-        val keys = ScanFilters.keys(filters, r)
-        own.map(_.transformUp {
-          case s: FileSourceScanExec
-              if s.getClass == classOf[FileSourceScanExec] && table.isOf(s.relation.location) =>
-            pruned(s, onFiles, keys, r, table)
-        })
-      }
+    val isPruned = Settings.ofSession(Settings.SkippingEnabled) && !Accelerators.areHere
+    if ((rest eq plan) && !isPruned) Nil
+    else if (!isPruned) ofOthers(rest)
+    else {
+      val keys = ScanFilters.keys(filters, r)
+      ofOthers(rest).map(_.transformUp {
+        case s: FileSourceScanExec
+            if s.getClass == classOf[FileSourceScanExec] && table.isOf(s.relation.location) =>
+          pruned(s, onFiles, keys, r, table)
+      })
     }
   }
 

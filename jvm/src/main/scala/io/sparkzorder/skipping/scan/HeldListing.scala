@@ -3,10 +3,14 @@
 
 package io.sparkzorder.skipping.scan
 
+import java.lang.ref.WeakReference
 import java.util.concurrent.ConcurrentHashMap
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   And,
@@ -15,8 +19,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   Predicate
 }
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  HadoopFsRelation,
   InMemoryFileIndex,
+  LogicalRelation,
   PartitionDirectory,
   PartitionSpec
 }
@@ -90,18 +99,8 @@ private[skipping] final class HeldListing private (
 
   /** The positions of the directories whose partition values pass Spark's partition filters. */
   def chosen(columns: StructType, filters: Seq[Expression]): Array[Int] = {
-    val names = columns.map(_.name).toSet
-    // like Spark, this ignores filters that read more than partition columns
-    val usable = filters.filter(_.references.map(_.name).toSet.subsetOf(names))
-    if (columns.isEmpty || usable.isEmpty) directories.indices.toArray
-    else {
-      val passes = Predicate.createInterpreted(usable.reduce(And).transform {
-        case a: AttributeReference =>
-          val i = columns.indexWhere(_.name == a.name)
-          BoundReference(i, columns(i).dataType, nullable = true)
-      })
-      directories.indices.filter(i => passes.eval(directories(i).values)).toArray
-    }
+    val passes = PartitionFilters.test(columns, filters)
+    directories.indices.filter(i => passes.forall(_(directories(i).values))).toArray
   }
 
   private val byIndex = new ConcurrentHashMap[AnyRef, ListedEntries]
@@ -118,11 +117,24 @@ private[skipping] final class HeldListing private (
 
   private val explained = new ConcurrentHashMap[Path, AnyRef]
 
-  /** True if the listing was found to agree with these records of a table. */
-  def isExplained(root: Path, records: AnyRef): Boolean = records == explained.get(root)
+  /**
+   * True if the records of a table are known to change nothing in the listing. This stays true while the ids of
+   * the record files are the same, so later queries need not compare the files again.
+   */
+  def isExplainedBy(state: StateDirectory, log: TableLog): Boolean =
+    log.isEmpty || (log.isSettled && log.ids == explained.get(state.root))
 
-  def markExplained(root: Path, records: AnyRef): Unit = {
-    val _ = explained.put(root, records)
+  /**
+   * Reads the records of a table anew, and remembers them if they account for every file of the listing. The data
+   * files are not listed or read again.
+   *
+   * @param listing all files of this listing
+   */
+  def explainBy(state: StateDirectory, listing: => FolderListing): Unit = {
+    val log = TableLog.read(state)
+    if (log.explains(listing)) {
+      val _ = explained.put(state.root, log.ids)
+    }
   }
 }
 
@@ -152,24 +164,132 @@ private[skipping] object HeldListing {
   }
 }
 
-/**
- * Remembers that a listing which Spark holds agrees with the records of a table. This stays true while the
- * ids of the record files are the same, so later queries need not compare the files again.
- */
-private[scan] object ExplainedListing {
+/** Spark's partition filters, as a test of the values of a partition. */
+private[scan] object PartitionFilters {
 
-  /** True if the records of the table are known to change nothing in the listing. */
-  def isKnown(held: HeldListing, state: StateDirectory, log: TableLog): Boolean =
-    log.isEmpty || (log.isSettled && held.isExplained(state.root, log.ids))
+  /** None if no filter reads only partition columns. Like Spark, the test ignores all other filters. */
+  def test(columns: StructType, filters: Seq[Expression]): Option[InternalRow => Boolean] = {
+    val names = columns.map(_.name).toSet
+    def isOnColumns(f: Expression) =
+      names.nonEmpty && f.references.map(_.name).toSet.subsetOf(names)
+    filters.filter(isOnColumns).reduceOption(And).map { all =>
+      // columns are bound by name, as Spark's own file index does
+      val bound = Predicate.createInterpreted(all.transform { case a: AttributeReference =>
+        val i = columns.indexWhere(_.name == a.name)
+        BoundReference(i, columns(i).dataType, nullable = true)
+      })
+      bound.eval _
+    }
+  }
+}
+
+/**
+ * The listings of one relation for one execution of a query. All scans of the execution use the listing
+ * that the first scan got, whatever filters they have: a side of a join that runs a second time for its
+ * keys must return the same rows as for the join. The plans of the query hold the pruned listings, and this
+ * class has only weak references to them.
+ */
+private[scan] final class ListingsOfExecution(
+    val execution: String,
+    query: WeakReference[QueryExecution]) {
+  private val listings = new ConcurrentHashMap[AnyRef, WeakReference[PrunedListing]]
+  private var first: Option[HeldListing] = None
+  @volatile private var haveRecordsBeenRead = false
+  private val newest = new ConcurrentHashMap[Path, java.lang.Long]
+
+  /** The query of the execution; None if the query has been garbage-collected. */
+  def ofQuery: Option[QueryExecution] = Option(query.get)
+
+  def get(key: AnyRef): Option[PrunedListing] =
+    Option(listings.get(key)).flatMap(r => Option(r.get))
 
   /**
-   * Reads the records anew, and remembers the listing if they account for every file of it. The data files
-   * are not listed or read again.
-   *
-   * @param listing all files that `held` has
+   * Keeps a listing and returns it, or returns the listing that another thread has kept before for the same
+   * key.
    */
-  def mark(held: HeldListing, state: StateDirectory, listing: => FolderListing): Unit = {
-    val log = TableLog.read(state)
-    if (log.explains(listing)) held.markExplained(state.root, log.ids)
+  def kept(key: AnyRef, listing: PrunedListing): PrunedListing =
+    Option(listings.compute(
+      key,
+      (_, known) =>
+        if (known != null && known.get != null) known else new WeakReference(listing)).get)
+      .getOrElse(listing)
+
+  /**
+   * The listing at the first call of the execution. Later, an INSERT may have refreshed the file index in
+   * place.
+   */
+  def held(index: InMemoryFileIndex): HeldListing = synchronized {
+    val listing = first.getOrElse(HeldListing.of(index))
+    first = Some(listing)
+    listing
   }
+
+  /**
+   * The number of the newest record of a table when the execution first read the records; 0 if there was
+   * none. Later runs are ignored: their files may have rows that the listing lacks, and only later scans
+   * would read these rows.
+   *
+   * @param now the number of the newest record at present
+   */
+  def newestOf(table: Path, now: Long): Long =
+    newest.computeIfAbsent(table, _ => if (haveRecordsBeenRead) 0L else now)
+
+  /**
+   * Marks that the execution has read the records. If a table had no record then, any run of it is a later
+   * run.
+   */
+  def recordsAreRead(): Unit = haveRecordsBeenRead = true
+}
+
+private[scan] object ListingsOfExecution {
+  // keyed by the id of the execution, because several queries may read a table at once by one file index
+  private type ById = ConcurrentHashMap[String, ListingsOfExecution]
+  private val running = new WeakIdentityMap[FileIndex, ById]
+
+  /**
+   * The listings of the execution for which the thread works. None if this execution has no query that
+   * reads the relation. That check is needed: threads that were created during an execution keep its id
+   * after its query has ended, and under the id of one batch of a stream, `foreachBatch` may read a table,
+   * write to it and read it again.
+   *
+   * @param delegate Spark's own file index of the relation
+   */
+  def current(delegate: FileIndex, context: SparkContext): Option[ListingsOfExecution] =
+    for {
+      id <- executionOf(context)
+      query <- queryOf(id)
+      listings <- running.get(delegate).flatMap(byId => Option(byId.get(id))).orElse(
+        if (reads(query.optimizedPlan, delegate)) Some(of(delegate, id, query)) else None)
+    } yield listings
+
+  /** The id of the execution for which the thread works. */
+  def executionOf(context: SparkContext): Option[String] =
+    Option(context.getLocalProperty(SQLExecution.EXECUTION_ID_KEY))
+
+  private def queryOf(execution: String): Option[QueryExecution] =
+    Try(execution.toLong).toOption.flatMap(n => Option(SQLExecution.getQueryExecution(n)))
+
+  private def of(
+      delegate: FileIndex,
+      execution: String,
+      query: QueryExecution): ListingsOfExecution = synchronized {
+    val byId = running.get(delegate).getOrElse {
+      val made = new ById
+      running.put(delegate, made)
+      made
+    }
+    byId.keySet.removeIf(queryOf(_).isEmpty)
+    byId.computeIfAbsent(
+      execution,
+      _ => new ListingsOfExecution(execution, new WeakReference(query)))
+  }
+
+  private def reads(plan: LogicalPlan, delegate: FileIndex): Boolean =
+    (plan +: plan.subqueriesAll).exists(_.exists {
+      case r: LogicalRelation => r.relation match {
+          case fs: HadoopFsRelation => fs.location eq delegate
+          case _ => false
+        }
+      case _ => false
+    })
 }

@@ -53,13 +53,9 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       output: Seq[Attribute],
       roots: TableRoots) = this(relation, output, new RelationConf(relation), roots)
 
-  /** For a relation that is not a table of the catalog. */
-  def this(relation: HadoopFsRelation, output: Seq[Attribute]) =
-    this(relation, output, new TableRoots(None, new RelationConf(relation)))
-
   // the last two results: one for the filters that are known while planning, one for those known at run
   // time
-  @volatile private var answered: List[(Seq[Expression], Seq[IndexUse])] = Nil
+  @volatile private var recent: List[(Seq[Expression], Seq[IndexUse])] = Nil
 
   private[scan] def properties: Map[String, String] = roots.properties
   private[scan] def hadoop: Configuration = settings.hadoop
@@ -67,7 +63,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   /** @return a pruner of the files; None if every file must be read */
   override def apply(filters: Seq[Expression]): Option[FilePruner] = {
     val uses = ask(filters)
-    answered = (filters, uses) :: answered.take(1)
+    recent = (filters, uses) :: recent.take(1)
     prunerOf(uses)
   }
 
@@ -75,13 +71,13 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
    * The directory of the table, and the compiled form of each group of filters, for a scan with one index.
    * None if there is no index, or more than one.
    */
-  private[scan] def answersFor(filters: Seq[Seq[Expression]])
+  private[scan] def compiledFor(filters: Seq[Seq[Expression]])
       : Option[(Path, Seq[FilterOnFiles])] = {
     val uses = filters.map(f =>
-      answered.find(_._1 == f).map(_._2).filter(_.nonEmpty).getOrElse(askAlsoWithout(f)))
-    val answers = uses.map(_.filter(_.filter.isDefined))
-    if (answers.exists(_.size != 1)) None
-    else Some(answers.head.head.root -> answers.map(_.head.filter.get))
+      recent.find(_._1 == f).map(_._2).filter(_.nonEmpty).getOrElse(compileAll(f)))
+    val compiled = uses.map(_.filter(_.filter.isDefined))
+    if (compiled.exists(_.size != 1)) None
+    else Some(compiled.head.head.root -> compiled.map(_.head.filter.get))
   }
 
   /**
@@ -90,18 +86,15 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
    */
   private[scan] def rangeOf(column: Expression): Option[(Long, Long)] =
     // the result for any filters will do, because each result knows the bounds of all columns
-    answered.headOption.map(_._2).filter(_.nonEmpty).getOrElse(ask(Seq(IsNotNull(column))))
+    recent.headOption.map(_._2).filter(_.nonEmpty).getOrElse(ask(Seq(IsNotNull(column))))
       .flatMap(_.filter).flatMap(_.rangeOf(column))
       .reduceOption((a, b) => (math.min(a._1, b._1), math.max(a._2, b._2)))
 
   /** The directory of the table, if the scan reads exactly one that may have an index. Reads no index. */
   private[scan] def tableRoot: Option[Path] =
-    Some(roots.ofIndexes(plainLocation)).filter(_.size == 1).map(r => qualified(r.head))
+    Some(roots.ofIndexes(plainLocation)).filter(_.size == 1).map(r => roots.qualified(r.head))
 
-  private def qualified(root: Path): Path =
-    root.getFileSystem(settings.hadoop).makeQualified(root)
-
-  private def askAlsoWithout(filters: Seq[Expression]): Seq[IndexUse] =
+  private def compileAll(filters: Seq[Expression]): Seq[IndexUse] =
     if (!Settings.ofSession(Settings.SkippingEnabled)) Nil
     else {
       val size = Settings.ofSession(Settings.SkippingCacheSize)
@@ -181,7 +174,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   private def ask(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
       val conf = settings.hadoop
-      val table = qualified(root)
+      val table = roots.qualified(root)
       // The settings of the session of the relation, which Spark's reader uses, too. A view may belong to
       // another session than the query.
       val sqlConf = settings.session.sessionState.conf
@@ -214,7 +207,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
 
   /**
    * Right if Spark finds columns in the files by name, as the index does. With some settings, Spark finds
-   * columns by field id or by position; Left then says which.
+   * columns by field id or by position; Left is then the reason.
    */
   private def columnsFoundByName(conf: Configuration): Either[String, Unit] = {
     // Spark's reader also takes this setting from this configuration, which includes the options of the
@@ -248,7 +241,7 @@ private[sparkzorder] object IndexPruning extends Logging {
    * Counts the files that a scan reads because the index has no entry for them. Logs a warning once
    * for each table.
    */
-  private[sparkzorder] def note(table: String, metrics: SkippingMetrics): Unit =
+  private[sparkzorder] def reportWithoutEntry(table: String, metrics: SkippingMetrics): Unit =
     if (metrics.noEntry > 0) {
       withoutEntry.add(metrics.noEntry)
       if (incomplete.size < maxReported && incomplete.add(table)) {

@@ -5,16 +5,20 @@ package io.sparkzorder.skipping.scan
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.{FileSourceScanExec, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 import io.sparkzorder.table.DataFormat
+import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
  * Spark's scan of files, which also prunes by filters that get their values at run time, and shows the
@@ -76,7 +80,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
       val known = files.knownMetrics(partitionFilters, dataFilters)
       known.foreach(sendSkipping(_, selectedValues))
       val planned = dataFilters.filterNot(ZOrderFileIndex.holdsSubquery)
-      ScanNote.of(this, files, Seq(planned), known.map(_.total))
+      ScanRecorder.record(this, files, Seq(planned), known.map(_.total))
     }
   }
 
@@ -88,7 +92,9 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     val hasChosen = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
     val selected = if (hasChosen) all.of(chosen) else all
     send(selected)
-    IndexPruning.note(relation.location.rootPaths.headOption.fold("")(_.toString), selected)
+    IndexPruning.reportWithoutEntry(
+      relation.location.rootPaths.headOption.fold("")(_.toString),
+      selected)
   }
 
   private def send(skipping: SkippingMetrics): Unit = {
@@ -210,7 +216,7 @@ private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
     relation.location match {
       case files: RuntimeFileIndex =>
         files.lastMetrics.foreach(shown.sendSkipping(_, selectedValues))
-        ScanNote.of(this, files.delegate, files.filters, files.lastMetrics.map(_.total))
+        ScanRecorder.record(this, files.delegate, files.filters, files.lastMetrics.map(_.total))
       case _ =>
     }
   }
@@ -249,4 +255,59 @@ private[scan] final class RuntimeFileIndex(
     last = listing.metrics
     listing.directories
   }
+}
+
+/** Adds a scan that is about to run to the recorded workload, if the table is recorded. */
+private[skipping] object ScanRecorder extends Logging {
+
+  /**
+   * @param index the files of the scan
+   * @param filters groups of data filters; each group was compiled for the index when the files were chosen
+   * @param listed number of files before skipping, if it is known
+   */
+  private[scan] def record(
+      scan: FileSourceScanExec,
+      index: ZOrderFileIndex,
+      filters: Seq[Seq[Expression]],
+      listed: Option[Long]): Unit = record(
+    index,
+    scan.requiredSchema,
+    scan.metrics.get(FilesSize).fold(0L)(_.value),
+    filters,
+    listed)
+
+  /**
+   * @param read the columns that the scan reads
+   * @param bytes of the files before skipping
+   */
+  private[scan] def record(
+      index: ZOrderFileIndex,
+      read: StructType,
+      bytes: => Long,
+      filters: Seq[Seq[Expression]],
+      listed: Option[Long]): Unit =
+    try {
+      index.indexPruning.filter(p => RecordSettings.isOn(p.properties)).foreach { pruning =>
+        val share = RecordSettings.columnsShare(read, index.dataSchema)
+        if (filters.forall(_.isEmpty)) {
+          // the index is not needed for a scan without filters, so it is not loaded
+          pruning.tableRoot.foreach { root =>
+            WorkloadCapture.noteUnfiltered(root, pruning.hadoop, bytes * share)
+          }
+        } else {
+          pruning.compiledFor(filters).foreach { case (root, compiled) =>
+            WorkloadCapture.note(
+              root,
+              pruning.hadoop,
+              NotedFilters.of(compiled),
+              RecordSettings.excluded(pruning.properties, SQLConf.get.resolver),
+              listed,
+              share)
+          }
+        }
+      }
+    } catch { case PruningFailure(e) => logDebug("a scan was not noted", e) }
+
+  // Spark's metric of the bytes of the files that are left by the filters on partitions
+  private val FilesSize = "filesSize"
 }

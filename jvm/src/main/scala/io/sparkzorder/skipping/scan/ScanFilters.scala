@@ -26,11 +26,10 @@ private[skipping] object ScanFilters extends PredicateHelper {
     case ScanOperation(_, _, filters, r: LogicalRelation) =>
       val conjuncts = filters.flatMap(splitConjunctivePredicates)
       val ofJoins = filtersOfJoins(filters, r)
-      val rest = if (ofJoins.isEmpty) plan else without(plan, ofJoins)
       val onFiles =
         if (!RuntimeFilters.isOn) Nil
         else ofJoins ++ conjuncts.filter(isToCopy(_, r))
-      (rest, onFiles.map(asNamed(_, r)))
+      (without(plan, ofJoins), onFiles.map(asNamed(_, r)))
     case _ => (plan, Nil)
   }
 
@@ -59,17 +58,17 @@ private[skipping] object ScanFilters extends PredicateHelper {
       r.output.find(_.semanticEquals(a)).fold(a)(n => a.withName(n.name))
   }
 
-  private def without(plan: LogicalPlan, dropped: Seq[Expression]): LogicalPlan =
-    plan.transformUp { case Filter(condition, child) =>
-      val kept = splitConjunctivePredicates(condition).filterNot(c => dropped.exists(_ eq c))
-      kept.reduceOption(And).fold(child)(Filter(_, child))
+  /** A plan without some conjuncts of its filters. */
+  private[scan] def without(plan: LogicalPlan, dropped: Seq[Expression]): LogicalPlan =
+    if (dropped.isEmpty) plan
+    else plan.transformUp { case f @ Filter(condition, child) =>
+      val all = splitConjunctivePredicates(condition)
+      val kept = all.filterNot(c => dropped.exists(_ eq c))
+      if (kept.size == all.size) f else kept.reduceOption(And).fold(child)(Filter(_, child))
     }
 
-  private def isOfJoin(filter: Expression, r: LogicalRelation): Boolean =
-    splitDisjunctivePredicates(filter).forall {
-      case _: DynamicPruningSubquery | _: DynamicPruningExpression => true
-      case _ => false
-    } && isOnData(filter, r)
+  private[scan] def isOfJoin(filter: Expression, r: LogicalRelation): Boolean =
+    RuntimeFilters.isOfJoin(filter) && isOnData(filter, r)
 
   /**
    * True for a filter that we must hand to the scan ourselves. Spark 3.5 passes no filter with a scalar
@@ -144,15 +143,14 @@ private[skipping] object SideOfKeys extends PredicateHelper {
   private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case Filter(condition, r: LogicalRelation) =>
       splitConjunctivePredicates(condition)
-        .filterNot(f => RuntimeFilters.isOfJoin(f) && ScanFilters.isOnData(f, r))
+        .filterNot(ScanFilters.isOfJoin(_, r))
         .reduceOption(And).fold[LogicalPlan](r)(Filter(_, r))
-    case Filter(condition, s: DataSourceV2ScanRelation) if condition.exists(isDynamic) =>
+    case Filter(condition, s: DataSourceV2ScanRelation)
+        if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>
       FormatTable.of(s).fold(splitConjunctivePredicates(condition)) { table =>
         splitConjunctivePredicates(condition).filterNot(FormatTable.isOfJoin(_, s, table))
       }.reduceOption(And).fold[LogicalPlan](s)(Filter(_, s))
   }
-
-  private def isDynamic(e: Expression): Boolean = e.isInstanceOf[DynamicPruningSubquery]
 }
 
 private[scan] object KeysOfJoin {

@@ -91,7 +91,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
       .getConfString(Settings.InPlaceSchemes.sessionKey, "").split(',').map(_.trim).contains(scheme)
   }
 
-  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
+  private[scan] def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
 }
 
 private object TableRoots {

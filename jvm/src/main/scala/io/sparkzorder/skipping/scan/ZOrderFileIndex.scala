@@ -65,27 +65,27 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): PrunedListing = {
-    val asked = Asked(evaluable(partitionFilters), evaluable(dataFilters))
+    val wanted = ListingFilters(evaluable(partitionFilters), evaluable(dataFilters))
     // adaptive execution may plan a query again, with another file index, which shares the listings
     val shared = ListingsOfExecution.current(delegate, session.sparkContext)
     val now = shared.map(_.execution)
-    last.filter(a => a._1 == asked && (isKept || (now.isDefined && a._2 == now))).map(_._3)
+    last.filter(a => a._1 == wanted && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
-        val key = (asked, relation.options, relation.dataSchema, atListing.map(_.identity))
+        val key = (wanted, relation.options, relation.dataSchema, atListing.map(_.identity))
         val made = shared.flatMap(_.get(key)).getOrElse {
-          val own = listed(asked, shared)
+          val own = listed(wanted, shared)
           shared.fold(own)(_.kept(key, own))
         }
-        last = Some((asked, now, made))
+        last = Some((wanted, now, made))
         made
       }
   }
 
-  private def listed(asked: Asked, shared: Option[ListingsOfExecution]): PrunedListing = {
+  private def listed(wanted: ListingFilters, shared: Option[ListingsOfExecution]): PrunedListing = {
     // a listing that the plan keeps for later executions does not belong to one execution
     val execution = if (isKept) None else shared
-    val files = overlay.listing(asked.partitionFilters, asked.dataFilters, execution)
-    val planned = PrunedListing.of(files, pruning(asked.dataFilters))
+    val files = overlay.listing(wanted.partitionFilters, wanted.dataFilters, execution)
+    val planned = PrunedListing.of(files, pruning(wanted.dataFilters))
     (atListing, shared.flatMap(s => s.ofQuery.map(_ -> s.execution))) match {
       case (Some(later), Some((query, id))) =>
         // the keys of joins belong to one run of the plan, so a listing that the plan keeps must not use
@@ -94,22 +94,22 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
           if (isKept || !RuntimeFilters.isOn) Nil else later.resolved(query, id, rangeOf)
         val listing =
           if (known.isEmpty) planned else PrunedListing.again(planned, pruning(known))
-        note(later, Seq(asked.dataFilters) ++ Some(known).filter(_.nonEmpty), planned, listing)
+        record(later, Seq(wanted.dataFilters) ++ Some(known).filter(_.nonEmpty), planned, listing)
         listing
       case _ => planned
     }
   }
 
   /** Records what was skipped: where an accelerator replaces the scan, no node of ours shows it. */
-  private def note(
+  private def record(
       later: FiltersAtListing,
       filters: Seq[Seq[Expression]],
       planned: PrunedListing,
       listing: PrunedListing): Unit = {
     listing.metrics.foreach(
-      IndexPruning.note(delegate.rootPaths.headOption.fold("")(_.toString), _))
+      IndexPruning.reportWithoutEntry(delegate.rootPaths.headOption.fold("")(_.toString), _))
     def bytes = planned.directories.flatMap(_.files).map(_.getLen).sum
-    ScanNote.of(this, later.read, bytes, filters, listing.metrics.map(_.total))
+    ScanRecorder.record(this, later.read, bytes, filters, listing.metrics.map(_.total))
   }
 
   private[scan] def dataSchema: StructType = relation.dataSchema
@@ -152,13 +152,13 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   private[sparkzorder] def unpruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] =
-    overlaid(evaluable(partitionFilters), evaluable(dataFilters)).directories
+    overlay.listing(evaluable(partitionFilters), evaluable(dataFilters)).directories
 
   /** The metrics of the listing that was made for some filters, if one was. */
   private[sparkzorder] def knownMetrics(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Option[SkippingMetrics] =
-    last.filter(_._1 == Asked(evaluable(partitionFilters), evaluable(dataFilters)))
+    last.filter(_._1 == ListingFilters(evaluable(partitionFilters), evaluable(dataFilters)))
       .flatMap(_._3.metrics)
 
   /**
@@ -173,7 +173,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     else knownMetrics(partitionFilters, dataFilters)
 
   // the filters, the execution in which the listing was made, and the listing
-  @volatile private var last: Option[(Asked, Option[String], PrunedListing)] = None
+  @volatile private var last: Option[(ListingFilters, Option[String], PrunedListing)] = None
 
   /** Filters with a subquery have no value while files are listed. */
   private def evaluable(filters: Seq[Expression]): Seq[Expression] =
@@ -187,11 +187,6 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
 
   private lazy val overlay = new CommittedOverlay(delegate, relation, roots, settings)
 
-  private def overlaid(
-      partitionFilters: Seq[Expression],
-      dataFilters: Seq[Expression]): ScanListing =
-    overlay.listing(partitionFilters, dataFilters)
-
   // equal for two scans of one relation by the same keys, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
     case that: ZOrderFileIndex =>
@@ -202,7 +197,9 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
 }
 
 /** The filters of a scan. */
-private final case class Asked(partitionFilters: Seq[Expression], dataFilters: Seq[Expression])
+private final case class ListingFilters(
+    partitionFilters: Seq[Expression],
+    dataFilters: Seq[Expression])
 
 private[sparkzorder] object ZOrderFileIndex {
 

@@ -17,29 +17,26 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   import ChangedCase._
 
   override protected def texts(results: ByteIntervals): Intervals = {
-    val few = SearchedFunction.coarser(results) match {
-      case bytes: ByteIntervals => ends(bytes)
-      case _ => Seq((Intervals.Endless, Intervals.Endless))
-    }
+    val few = results.coarser.ranges
     val letters = (1 to MaxLetters).takeWhile(n => few.size << (n + 1) <= MaxSpellings).size
     Intervals.union(few.map { case (low, high) => spelled(low, high, letters) })
   }
 
   private def spelled(low: ByteEnd, high: ByteEnd, letters: Int): ByteIntervals = {
     val (shared, isWhole) = sharedBy(low, high)
-    val told = beforeLetter(shared, letters)
-    val isAll = told.length == shared.length
+    val known = beforeLetter(shared, letters)
+    val isAll = known.length == shared.length
     // Texts in which a character that is not plain follows, after any number of the shared characters. In
     // some languages such a character can vanish, so this includes texts with all shared characters.
-    val beginnings = (0 to told.length).flatMap(n => spellings(told.take(n)))
+    val beginnings = (0 to known.length).flatMap(n => spellings(known.take(n)))
     val others = beginnings.map(b => (ByteEnd(b :+ 0x80.toByte, inclusive = true), after(b)))
     def only(text: Array[Byte]) =
       (ByteEnd(text, inclusive = true), ByteEnd(text, inclusive = true))
-    Intervals.ofByteRanges(others ++ spellings(told).flatMap { text =>
+    Intervals.ofByteRanges(others ++ spellings(known).flatMap { text =>
       if (isAll && isWhole) Seq(only(text))
       else if (!isAll) Seq((ByteEnd(text, inclusive = true), after(text)))
       else {
-        only(text) +: next(low, high, told.length).map { case (from, until) =>
+        only(text) +: next(low, high, known.length).map { case (from, until) =>
           (ByteEnd(text :+ from, inclusive = true), after(text :+ until))
         }
       }
@@ -67,7 +64,7 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 
   private def plain(b: Byte): Int = if (b < 0) 127 else b.toInt
 
-  private def after(prefix: Array[Byte]): ByteEnd = Intervals.ofPrefix(prefix).highs.last
+  private def after(prefix: Array[Byte]): ByteEnd = Intervals.rangeOfPrefix(prefix)._2
 
   /**
    * The plain characters with which all results of an interval begin, and whether they are the only result.

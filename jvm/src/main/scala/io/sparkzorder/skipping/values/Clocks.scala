@@ -80,7 +80,7 @@ private[values] final class Clocks(zone: ZoneId) {
 
 private[values] object Clocks {
 
-  /** Clocks were never set by more than 24 hours, and no two changes that close cancel this out. */
+  /** Further away than any change matters: clocks were never set by more than 24 hours. */
   private val Far = 2 * MICROS_PER_DAY
   private val MaxPieces = 16
 

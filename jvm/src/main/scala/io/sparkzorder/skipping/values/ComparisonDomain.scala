@@ -5,6 +5,7 @@ package io.sparkzorder.skipping.values
 
 import java.math.{BigDecimal, BigInteger, RoundingMode}
 
+import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -109,6 +110,12 @@ private[sparkzorder] object LiteralPosition {
 private[sparkzorder] sealed abstract class Comparison {
   def negated: Comparison
 
+  /** The comparison with the literal on the left and the column on the right. */
+  def flipped: Comparison
+
+  /** True if values greater than the literal make the comparison true. */
+  def isGreater: Boolean = this == Comparison.Greater || this == Comparison.AtLeast
+
   /** The values that make the comparison with `literal` true. */
   def intervals(literal: LiteralPosition): Intervals
 }
@@ -116,8 +123,29 @@ private[sparkzorder] sealed abstract class Comparison {
 private[sparkzorder] object Comparison {
   import Intervals.{between, Endless}
 
+  /** Matches an inequality with a literal on either side; the comparison then has the literal on the right. */
+  object WithLiteral {
+    def unapply(e: Expression): Option[(Expression, Comparison, Literal)] = e match {
+      case c: BinaryComparison => (c.left, c.right) match {
+          case (other, literal: Literal) => of(c).map((other, _, literal))
+          case (literal: Literal, other) => of(c).map(found => (other, found.flipped, literal))
+          case _ => None
+        }
+      case _ => None
+    }
+  }
+
+  private def of(c: BinaryComparison): Option[Comparison] = c match {
+    case _: LessThan => Some(Less)
+    case _: LessThanOrEqual => Some(AtMost)
+    case _: GreaterThan => Some(Greater)
+    case _: GreaterThanOrEqual => Some(AtLeast)
+    case _ => None
+  }
+
   case object Less extends Comparison {
     override def negated: Comparison = AtLeast
+    override def flipped: Comparison = Greater
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(_, Long.MinValue) => Intervals.none
       case LongPosition(_, high) => between(Long.MinValue, high - 1)
@@ -127,6 +155,7 @@ private[sparkzorder] object Comparison {
 
   case object AtMost extends Comparison {
     override def negated: Comparison = Greater
+    override def flipped: Comparison = AtLeast
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(low, _) => between(Long.MinValue, low)
       case BytesPosition(low, _, _) => ByteIntervals.of(Endless, ByteEnd(low, inclusive = true))
@@ -135,6 +164,7 @@ private[sparkzorder] object Comparison {
 
   case object Greater extends Comparison {
     override def negated: Comparison = AtMost
+    override def flipped: Comparison = Less
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(Long.MaxValue, _) => Intervals.none
       case LongPosition(low, _) => between(low + 1, Long.MaxValue)
@@ -144,9 +174,77 @@ private[sparkzorder] object Comparison {
 
   case object AtLeast extends Comparison {
     override def negated: Comparison = Less
+    override def flipped: Comparison = AtMost
     override def intervals(literal: LiteralPosition): Intervals = literal match {
       case LongPosition(_, high) => between(high, Long.MaxValue)
       case BytesPosition(_, high, _) => ByteIntervals.of(ByteEnd(high, inclusive = true), Endless)
     }
+  }
+}
+
+/**
+ * A function of one value, between a column and the predicate that compares the function's result.
+ */
+private[sparkzorder] trait ColumnFunction {
+
+  /**
+   * The values that the function may map into `results`. The set may hold further values. It may lack values
+   * outside of `range` only if the range holds the values of all files, because a file is pruned if it has no
+   * value of the set, and every file is pruned by an empty set.
+   *
+   * @param ofNulls values for which the function is NULL are wanted, too
+   * @param range where the values of the files lie, as far as is known
+   * @throws scala.Exception if the values cannot be computed
+   */
+  def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[KnownRange]): Intervals
+}
+
+/**
+ * Where the values of files lie.
+ *
+ * @param isOfAllFiles false if a file without bounds may hold any other value
+ */
+private[sparkzorder] final case class KnownRange(
+    least: Long,
+    greatest: Long,
+    isOfAllFiles: Boolean) {
+  def isEmpty: Boolean = least > greatest
+}
+
+/** Ordered longs as values in Spark's internal form. */
+private[sparkzorder] object OrderedValue {
+
+  /** @throws IllegalArgumentException for a type whose values are not ordered longs */
+  def ofLong(dataType: DataType): Long => Any = dataType match {
+    case BooleanType => _ != 0
+    case ByteType => _.toByte
+    case ShortType => _.toShort
+    case IntegerType | DateType => _.toInt
+    case LongType | TimestampType | TimestampNTZType => identity
+    case FloatType => v => double(v).toFloat
+    case DoubleType => double
+    case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS =>
+      v => Decimal(v, d.precision, d.scale)
+    case other => throw new IllegalArgumentException(s"values of ${other.sql} are no longs")
+  }
+
+  private def double(ordered: Long): Double =
+    java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
+
+  /** The least and the greatest value of a type, without NaN; None if its values are no longs. */
+  def range(dataType: DataType): Option[(Long, Long)] = dataType match {
+    case BooleanType => Some((0L, 1L))
+    case ByteType => Some((Byte.MinValue.toLong, Byte.MaxValue.toLong))
+    case ShortType => Some((Short.MinValue.toLong, Short.MaxValue.toLong))
+    case IntegerType | DateType => Some((Int.MinValue.toLong, Int.MaxValue.toLong))
+    case LongType | TimestampType | TimestampNTZType => Some((Long.MinValue, Long.MaxValue))
+    case FloatType | DoubleType =>
+      Some((
+        OrderedLongs.ofDouble(Double.NegativeInfinity),
+        OrderedLongs.ofDouble(Double.PositiveInfinity)))
+    case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS =>
+      val limit = BigInt(10).pow(d.precision).toLong - 1
+      Some((-limit, limit))
+    case _ => None
   }
 }

@@ -15,8 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.Anything
 
 /**
- * An expression with one variable or several, as a tree of [[Piece]]s: from what is known of the variables it tells
- * what is known of the expression.
+ * An expression with one variable or several, as a tree of [[Piece]]s. From the [[Extent]]s of the variables, it
+ * computes the extent of the expression.
  *
  * @param unknown the smallest part of the expression that no piece describes
  */
@@ -24,14 +24,14 @@ private[values] final class ExtentTree private (
     root: ExtentTree.Node,
     val unknown: Option[Expression]) {
 
-  /** @param variables what is known of each of them, in their order */
+  /** @param variables the extent of each variable, in their order */
   def apply(variables: Extent*): Extent = root(variables)
 }
 
 private[values] object ExtentTree {
 
   def of(e: Expression, variables: Expression*): ExtentTree = {
-    // only texts are known by their beginnings
+    // beginnings are only known for texts
     val hasTexts = variables.exists(v => Piece.isText(v.dataType))
     var unknown = Option.empty[Expression]
     def node(e: Expression): Node = variables.indexWhere(_.semanticEquals(e)) match {
@@ -41,7 +41,7 @@ private[values] object ExtentTree {
         val beginning = if (hasTexts) TextBeginnings.of(e) else None
         val before = unknown
         val children = e.children.map(node)
-        // a list that such a piece takes an element of need not be known
+        // such a piece may read an element of a list whose other elements are unknown
         if (beginning.exists(!_._1.forall(p => e.children.exists(_ eq p)))) unknown = before
         val known = pieceOf(e)
         if (known.isEmpty && beginning.isEmpty && unknown.isEmpty) unknown = Some(e)
@@ -119,7 +119,7 @@ private[values] object ExtentTree {
 }
 
 /**
- * An expression with several columns: whether it may have some results where each column is known.
+ * Decides whether an expression with several columns may have one of some results.
  *
  * @param ofNulls NULL is one of the results, too
  */
@@ -130,11 +130,11 @@ private[skipping] final class ResultsOfColumns(
     ofNulls: Boolean) {
   private val tree = ExtentTree.of(e, columns: _*)
   private val judge = new SearchedFunction.Judge(
-    SearchedFunction.coarser(results),
+    results.coarser,
     ofNulls,
     ComparisonDomain.of(e.dataType).orNull)
 
-  /** The smallest part of the expression of which nothing is known. */
+  /** The smallest part of the expression whose results are unknown. */
   def unknown: Option[Expression] = tree.unknown
 
   /** @param extents of the columns; not safe for threads */
@@ -143,7 +143,7 @@ private[skipping] final class ResultsOfColumns(
     catch { case NonFatal(_) => true }
 }
 
-/** What is known of the results of an expression while a column takes the values of an interval. */
+/** What is known about the results of an expression while its columns take the values of some intervals. */
 private[skipping] sealed trait Extent
 
 private[skipping] object Extent {
@@ -159,8 +159,8 @@ private[skipping] object Extent {
    *
    * @param isPoint the two values are one
    * @param mayBeNull some result may be NULL
-   * @param template what is known of each character of texts
-   * @param beginning what all texts begin with, in plain characters; null if that is not known
+   * @param template the form that all texts have; None if they have several forms or it is not known
+   * @param beginning the plain characters with which all texts begin; null if they are not known
    */
   final case class Between(
       low: Any,
@@ -171,7 +171,7 @@ private[skipping] object Extent {
       beginning: Array[Byte] = null)
       extends Extent
 
-  /** Whether the least and the greatest value of a column of this type tell something. */
+  /** True if the least and the greatest value of a column of this type give an extent. */
   def isKnown(t: DataType): Boolean =
     OrderedValue.range(t).isDefined || t.isInstanceOf[DecimalType] || Piece.isText(t)
 

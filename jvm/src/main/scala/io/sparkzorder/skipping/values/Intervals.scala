@@ -26,6 +26,9 @@ private[sparkzorder] sealed trait Intervals {
   /** All other values of the domain. */
   def complement: Intervals
 
+  /** At most [[Intervals.MaxCoarse]] intervals that hold all values of this set. */
+  def coarser: Intervals
+
   /** The values that are in this set or in `other`. */
   final def union(other: Intervals): Intervals = Intervals.union(Seq(this, other))
 
@@ -54,6 +57,15 @@ private[sparkzorder] final class LongIntervals private[values] (
     extends Intervals {
 
   override def size: Int = lows.length
+
+  /** The least and the greatest value of each interval. */
+  def ranges: Seq[(Long, Long)] = lows.zip(highs).toSeq
+
+  override def coarser: LongIntervals = Intervals.ofLongRanges(Intervals.joined(ranges))
+
+  /** The values that are in both sets. */
+  def intersect(other: LongIntervals): LongIntervals =
+    Intervals.ofLongRanges(complement.ranges ++ other.complement.ranges).complement
 
   def contains(value: Long): Boolean = overlaps(value, value)
 
@@ -91,7 +103,7 @@ private[sparkzorder] final class LongIntervals private[values] (
   }
   override def hashCode(): Int = 31 * Arrays.hashCode(lows) + Arrays.hashCode(highs)
   override def toString: String =
-    lows.zip(highs).map { case (l, h) => s"[$l, $h]" }.mkString("{", ", ", "}")
+    ranges.map { case (l, h) => s"[$l, $h]" }.mkString("{", ", ", "}")
 }
 
 /** Intervals of byte strings. The first may begin, and the last may end, without a bound. */
@@ -101,6 +113,11 @@ private[sparkzorder] final class ByteIntervals private[values] (
     extends Intervals {
 
   override def size: Int = lows.length
+
+  /** The two ends of each interval. */
+  def ranges: Seq[(ByteEnd, ByteEnd)] = lows.zip(highs).toSeq
+
+  override def coarser: ByteIntervals = Intervals.ofByteRanges(Intervals.joined(ranges))
 
   override def complement: ByteIntervals =
     if (lows.isEmpty) ByteIntervals.all
@@ -149,7 +166,7 @@ private[sparkzorder] final class ByteIntervals private[values] (
   override def toString: String = {
     def text(end: ByteEnd) =
       if (end.isEndless) "" else end.value.map(b => f"$b%02x").mkString
-    lows.zip(highs).map { case (l, h) =>
+    ranges.map { case (l, h) =>
       s"${if (l.inclusive) "[" else "("}${text(l)}, ${text(h)}${if (h.inclusive) "]" else ")"}"
     }.mkString("{", ", ", "}")
   }
@@ -216,6 +233,12 @@ private[sparkzorder] object Intervals {
 
   /** The byte strings that begin with a prefix. */
   def ofPrefix(prefix: Array[Byte]): ByteIntervals = {
+    val (low, high) = rangeOfPrefix(prefix)
+    ByteIntervals.of(low, high)
+  }
+
+  /** The two ends of the byte strings that begin with a prefix. */
+  def rangeOfPrefix(prefix: Array[Byte]): (ByteEnd, ByteEnd) = {
     val raised = prefix.lastIndexWhere(_ != -1)
     val above =
       if (raised < 0) Endless
@@ -224,7 +247,7 @@ private[sparkzorder] object Intervals {
         next(raised) = (next(raised) + 1).toByte
         ByteEnd(next, inclusive = false)
       }
-    ByteIntervals.of(ByteEnd(prefix, inclusive = true), above)
+    (ByteEnd(prefix, inclusive = true), above)
   }
 
   /** The values that are in any of the sets. Longs and byte strings cannot be mixed. */
@@ -232,11 +255,21 @@ private[sparkzorder] object Intervals {
     case Seq() => none
     case Seq(one) => one
     case some =>
-      val longs = some.collect { case s: LongIntervals => s.lows.zip(s.highs) }
-      val bytes = some.collect { case s: ByteIntervals => s.lows.zip(s.highs) }
+      val longs = some.collect { case s: LongIntervals => s.ranges }
+      val bytes = some.collect { case s: ByteIntervals => s.ranges }
       require(longs.isEmpty || bytes.isEmpty, s"longs among byte strings: $some")
       if (bytes.isEmpty) ofLongRanges(longs.flatten) else ofByteRanges(bytes.flatten)
   }
+
+  private[values] val MaxCoarse = 256
+
+  /** Sorted ranges, of which neighbours are joined until there are few. */
+  private[values] def joined[T](ranges: Seq[(T, T)]): Seq[(T, T)] =
+    if (ranges.size <= MaxCoarse) ranges
+    else {
+      ranges.grouped((ranges.size + MaxCoarse - 1) / MaxCoarse)
+        .map(g => (g.head._1, g.last._2)).toSeq
+    }
 }
 
 /**
@@ -333,8 +366,7 @@ private[sparkzorder] object SingleValues {
       intervals: ByteIntervals,
       domain: ComparisonDomain,
       most: Int): Option[SingleValues] = {
-    val ends = intervals.lows.zip(intervals.highs)
-    val areSingle = ends.length <= most && ends.forall { case (low, high) =>
+    val areSingle = intervals.size <= most && intervals.ranges.forall { case (low, high) =>
       !low.isEndless && !high.isEndless && low.inclusive && high.inclusive &&
       java.util.Arrays.equals(low.value, high.value)
     }

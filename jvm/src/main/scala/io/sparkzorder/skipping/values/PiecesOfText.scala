@@ -4,6 +4,7 @@
 package io.sparkzorder.skipping.values
 
 import java.math.BigDecimal
+import java.util.Arrays
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
@@ -12,7 +13,7 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.Between
 import io.sparkzorder.skipping.values.Piece.{double, ends, isText, long, require, unknown}
 
-/** Texts, mostly made of numbers and times. Texts of one [[TextTemplate]] can be cut and joined. */
+/** Pieces for texts that are made of numbers and of other texts. Texts of one [[TextTemplate]] can be cut and joined. */
 private[values] object PiecesOfText {
 
   def of(e: Expression): Option[Piece] = e match {
@@ -150,7 +151,7 @@ private[values] object PiecesOfText {
     }
   }
 
-  /** Digits only: other texts may be the same number in several ways. */
+  /** Only for texts of digits and of one length, which have the order of their numbers. */
   private def textNumber(to: DataType): Piece = Ordered { c =>
     val template = c.head.template.getOrElse(unknown)
     require(template.isDigits && template.length > 0 && template.length <= (to match {
@@ -269,4 +270,61 @@ private[values] object PiecesOfText {
       ends(c)
     },
     template = _.head.template.filter(!_.hasLetters))
+}
+
+/**
+ * The form of all texts of a set: they have one length, and at each place either the same ASCII character or any of
+ * the ten digits. Such texts can be cut and joined without a change of their order.
+ */
+private[values] final class TextTemplate(private val places: Array[Byte]) {
+  import TextTemplate.Digit
+
+  def length: Int = places.length
+  def isDigits: Boolean = places.forall(isDigitAt)
+  def hasLetters: Boolean = places.exists(b => Character.isLetter(b.toInt))
+
+  private def isDigitAt(b: Byte): Boolean = b == Digit || (b >= '0' && b <= '9')
+
+  def ++(other: TextTemplate): TextTemplate = new TextTemplate(places ++ other.places)
+
+  def slice(from: Int, until: Int): TextTemplate = new TextTemplate(places.slice(from, until))
+
+  /** The template after each occurrence of one character, which is no digit, was replaced. */
+  def replaced(character: Byte, by: TextTemplate): TextTemplate =
+    new TextTemplate(places.flatMap(b => if (b == character) by.places else Array(b)))
+
+  /** True if each place that is a digit of `format` is a digit here, and the others are the same. */
+  def fits(format: TextTemplate): Boolean =
+    length == format.length && places.indices.forall { i =>
+      if (format.places(i) == Digit) isDigitAt(places(i)) else places(i) == format.places(i)
+    }
+
+  /** The least or the greatest text of the set. */
+  def end(digit: Char): UTF8String =
+    UTF8String.fromBytes(places.map(b => if (b == Digit) digit.toByte else b))
+
+  override def equals(other: Any): Boolean = other match {
+    case that: TextTemplate => Arrays.equals(places, that.places)
+    case _ => false
+  }
+  override def hashCode: Int = Arrays.hashCode(places)
+}
+
+private[values] object TextTemplate {
+  private val Digit: Byte = 0
+
+  def digits(count: Int): TextTemplate = new TextTemplate(Array.fill(count)(Digit))
+
+  /** The template of one text; None if the text is not plain ASCII. */
+  def of(text: UTF8String): Option[TextTemplate] = {
+    val bytes = text.getBytes
+    if (bytes.length <= MaxLength && bytes.forall(_ > 0)) Some(new TextTemplate(bytes)) else None
+  }
+
+  def ofValue(value: Any): Option[TextTemplate] = value match {
+    case text: UTF8String => of(text)
+    case _ => None
+  }
+
+  private val MaxLength = 256
 }

@@ -9,7 +9,6 @@ import java.time.temporal.IsoFields
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
@@ -24,7 +23,7 @@ import io.sparkzorder.skipping.values.Piece.{
   unknown
 }
 
-/** Dates, times and their texts. */
+/** Dates and times. [[TextsOfTime]] has their texts. */
 private[values] object PiecesOfTime {
 
   def of(e: Expression): Option[Piece] = e match {
@@ -60,12 +59,12 @@ private[values] object PiecesOfTime {
     case s: SecondWithFraction => Some(ofClock(s.child, zone(s), MICROS_PER_MINUTE, None))
     case t: TruncTimestamp if t.format.isInstanceOf[Literal] =>
       Some(toInstants(zone(t))(second(shown(zone(t)))))
-    case d: DateFormatClass => formatted(d.left, d.right, zone(d), 1)
-    case f: FromUnixTime => formatted(f.sec, f.format, zone(f), MICROS_PER_SECOND)
-    case u: UnixTimestamp => seconds(u.left, u.right, zone(u))
-    case u: ToUnixTimestamp => seconds(u.left, u.right, zone(u))
+    case d: DateFormatClass => TextsOfTime.formatted(d.left, d.right, zone(d), 1)
+    case f: FromUnixTime => TextsOfTime.formatted(f.sec, f.format, zone(f), MICROS_PER_SECOND)
+    case u: UnixTimestamp => TextsOfTime.seconds(u.left, u.right, zone(u))
+    case u: ToUnixTimestamp => TextsOfTime.seconds(u.left, u.right, zone(u))
     case g: GetTimestamp if g.left.dataType.isInstanceOf[StringType] =>
-      parsed(g.right).map(p => texts(Seq(p), g.dataType, zone(g), 1))
+      TextsOfTime.parsed(g.right).map(p => TextsOfTime.read(Seq(p), g.dataType, zone(g), 1))
     case _: UnixSeconds | _: UnixMillis | _: UnixMicros => Some(Ordered())
     case _: SecondsToTimestamp | _: MillisToTimestamp | _: MicrosToTimestamp => Some(Ordered())
     case f: FromUTCTimestamp => literalZone(f.right).map(z => Ordered(onlyFirst(instants(z))))
@@ -134,8 +133,8 @@ private[values] object PiecesOfTime {
     if (low == high) Seq(low) else Seq(low, high)
   }
 
-  private def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
-  private def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
+  private[values] def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
+  private[values] def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
 
   /** Where a clock shows least and most. */
   private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
@@ -144,7 +143,7 @@ private[values] object PiecesOfTime {
   }
 
   /** The values of an argument of DATE or of a time at which a clock shows least and most. */
-  private def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
+  private[values] def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
       case TimestampType => instants(zone)
       case TimestampNTZType => inYears
@@ -189,7 +188,7 @@ private[values] object PiecesOfTime {
    * @param micros of one unit of the results
    * @param after microseconds that are added to the instant
    */
-  private def toInstants(zone: => ZoneId, micros: Long = 1, after: Long = 0)(
+  private[values] def toInstants(zone: => ZoneId, micros: Long = 1, after: Long = 0)(
       samples: Seq[Between] => Seq[Seq[Any]]): Ordered =
     Ordered(
       samples,
@@ -220,10 +219,10 @@ private[values] object PiecesOfTime {
     if (isSteady) (l, h) else (l - far, h + far)
   }
 
-  // ---- what begins anew
+  // ---- periodic functions
 
-  private def yearOf(day: Long): Long = LocalDate.ofEpochDay(day).getYear.toLong
-  private def monthOf(day: Long): Long = {
+  private[values] def yearOf(day: Long): Long = LocalDate.ofEpochDay(day).getYear.toLong
+  private[values] def monthOf(day: Long): Long = {
     val date = LocalDate.ofEpochDay(day)
     date.getYear * 12L + date.getMonthValue
   }
@@ -260,7 +259,7 @@ private[values] object PiecesOfTime {
    *
    * @param micros of one unit of the values
    */
-  private def periodic(t: DataType, zone: => ZoneId, micros: Long)(
+  private[values] def periodic(t: DataType, zone: => ZoneId, micros: Long)(
       period: Long => Long): (Any, Any) => Seq[Any] = (low, high) => {
     val unit = if (t == DateType) MICROS_PER_DAY else micros
     require(long(low) >= Clocks.Micros._1 / unit && long(high) <= Clocks.Micros._2 / unit)
@@ -279,107 +278,6 @@ private[values] object PiecesOfTime {
     }
   }
 
-  // ---- texts
-
-  private def isLegacy: Boolean =
-    SQLConf.get.getConf(SQLConf.LEGACY_TIME_PARSER_POLICY).toString == "LEGACY"
-
-  private def pattern(format: Expression): Option[TimePattern] = format match {
-    // the formatters of Java 7 have another calendar
-    case Literal(text: UTF8String, _) if !isLegacy => TimePattern.of(text.toString)
-    case _ => None
-  }
-
-  /** @param micros of one unit of the values, if they are no times */
-  private def formatted(
-      time: Expression,
-      format: Expression,
-      zone: ZoneId,
-      micros: Long): Option[Piece] =
-    if (isOfDays(format)) {
-      val day = periodic(time.dataType, zone, micros)(Math.floorDiv(_, MICROS_PER_DAY))
-      Some(Ordered(onlyFirst(day)))
-    } else pattern(format).map(formatted(time, _, zone, micros))
-
-  /** True for a pattern whose text is the same all day, in no order of the days, as with names of days. */
-  def isOfDays(format: Expression): Boolean = format match {
-    case Literal(text: UTF8String, _) if !isLegacy && !pattern(format).exists(_.isSorted) =>
-      val fields = text.toString.replaceAll("'[^']*'", "").filter(_.isLetter)
-      fields.nonEmpty && fields.forall(FieldsOfDays.contains(_))
-    case _ => false
-  }
-
-  private val FieldsOfDays = "GyuYQqMLwWdDFEec"
-
-  private def formatted(time: Expression, p: TimePattern, zone: ZoneId, micros: Long): Piece = {
-    val t = time.dataType
-    val samples: (Any, Any) => Seq[Any] =
-      if (!p.isSorted) (_, _) => unknown
-      else if (p.first > 0) periodic(t, zone, micros)(before(p.first))
-      else if (t == LongType) {
-        (low, high) =>
-          val limit = Clocks.Micros._2 / micros
-          require(long(low) >= Clocks.Micros._1 / micros && long(high) <= limit)
-          new Clocks(zone).ends(long(low) * micros, long(high) * micros)
-            .map(Math.floorDiv(_, micros))
-      } else shownOf(time, zone)
-    Ordered(
-      onlyFirst(samples),
-      template = c => Some(p.template).filter(_ => years(c.head, t, micros)),
-      otherwise = c => {
-        require(years(c.head, t, micros))
-        Some((p.template.end('0'), p.template.end('9')))
-      })
-  }
-
-  /** True if all values lie in the years 1 to 9999, whose texts have four digits. */
-  private def years(b: Between, t: DataType, micros: Long): Boolean = {
-    val unit = if (t == DateType) MICROS_PER_DAY else micros
-    long(b.low) >= Clocks.Micros._1 / unit && long(b.high) <= Clocks.Micros._2 / unit
-  }
-
-  /** The period in which a text keeps the order, if it begins with the field of some level. */
-  private def before(level: Int): Long => Long = level match {
-    case 1 => local => yearOf(Math.floorDiv(local, MICROS_PER_DAY))
-    case 2 => local => monthOf(Math.floorDiv(local, MICROS_PER_DAY))
-    case 3 => Math.floorDiv(_, MICROS_PER_DAY)
-    case 4 => Math.floorDiv(_, MICROS_PER_HOUR)
-    case 5 => Math.floorDiv(_, MICROS_PER_MINUTE)
-    case _ => Math.floorDiv(_, MICROS_PER_SECOND)
-  }
-
-  /** A pattern from the year downwards without a gap, as a format of texts that are parsed. */
-  def parsed(format: Expression): Option[TimePattern] = pattern(format).filter(_.isParsed)
-
-  private def seconds(time: Expression, format: Expression, zone: ZoneId): Option[Piece] =
-    time.dataType match {
-      case TimestampType => Some(Ordered(onlyFirst(inYears)))
-      case TimestampNTZType => Some(toInstants(zone, MICROS_PER_SECOND)(onlyFirst(inYears)))
-      case DateType => Some(Ordered(onlyFirst(inDays)))
-      case _: StringType =>
-        parsed(format).map(p => texts(Seq(p), LongType, zone, MICROS_PER_SECOND))
-      case _ => None
-    }
-
-  /** Texts of one of some patterns that become dates or times. */
-  private def texts(
-      patterns: Seq[TimePattern],
-      to: DataType,
-      zone: => ZoneId,
-      micros: Long): Piece = {
-    val samples: Seq[Between] => Seq[Seq[Any]] = firstOf { b =>
-      val template = b.template.getOrElse(unknown)
-      val pattern = patterns.find(p => template.fits(p.template)).getOrElse(unknown)
-      def text(value: Any) = pattern.clamped(value.asInstanceOf[UTF8String])
-      Seq(text(b.low), text(b.high))
-    }
-    val local = to == DateType || to == TimestampNTZType
-    (if (local) Ordered(samples) else toInstants(zone, micros)(samples)).copy(hasNulls = true)
-  }
-
-  private def firstOf(values: Between => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
-    c => values(c.head) +: ends(c.tail)
-
   // ---- casts
 
   private def cast(c: Cast): Option[Piece] = {
@@ -390,7 +288,7 @@ private[values] object PiecesOfTime {
       case (DateType, t) if isText(t) =>
         Some(Ordered(
           onlyFirst(inDays),
-          template = c => dateText.filter(_ => years(c.head, DateType, 1))))
+          template = c => dateText.filter(_ => TextsOfTime.years(c.head, DateType, 1))))
       case (TimestampType, DateType | TimestampNTZType) => Some(clock)
       case (TimestampType, t) if isText(t) => Some(clock)
       case (TimestampType, LongType | DoubleType | FloatType | _: DecimalType) =>
@@ -407,9 +305,10 @@ private[values] object PiecesOfTime {
           require(double(c.head.low) > -6e10 && double(c.head.high) < limit)
           ends(c)
         })
-      case (t, DateType) if isText(t) => Some(texts(TimePattern.Times, DateType, unknown, 1))
+      case (t, DateType) if isText(t) =>
+        Some(TextsOfTime.read(TimePattern.Times, DateType, unknown, 1))
       case (t, to @ (TimestampType | TimestampNTZType)) if isText(t) =>
-        Some(texts(TimePattern.Times, to, zone(c), 1))
+        Some(TextsOfTime.read(TimePattern.Times, to, zone(c), 1))
       case _ => None
     }
   }
@@ -418,7 +317,7 @@ private[values] object PiecesOfTime {
 
   // ---- differences
 
-  /** It grows with one of the times and falls with the other, where the clock does not change. */
+  /** A difference grows with one of the times and falls with the other, where the clock does not change. */
   private def difference(e: Expression, zone: => ZoneId): Ordered = Ordered { c =>
     c.zip(e.children).map {
       case (b, _) if b.isPoint => Seq(b.low)
@@ -431,7 +330,7 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * One side is a constant. The results keep the order apart from two cases. Where the constant can be the last day
+   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. Where the constant can be the last day
    * of a month, a result is out of order by up to 3 of 31 days and the time of a day. On a day on which a clock is set,
    * a result is out of order by the hours of the change.
    */

@@ -6,21 +6,23 @@ package io.sparkzorder.skipping.values
 import java.time.LocalDate
 
 import scala.collection.mutable
+import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
 
-/** Nothing can be said of the values of a function. The message names the part that is the reason. */
+/** The values with some results could not be found. The message names the part of the expression that is the reason. */
 private[sparkzorder] final class NotSearched(reason: String) extends Exception(reason)
 
 /**
- * An expression with one variable whose values are ordered longs. The values that lead to some results
- * are found by search: an interval of values is left out if none of its results is wanted, is taken if
- * all of them are, and is cut in two otherwise. [[ExtentTree]] tells the results of an interval.
+ * An expression with one variable whose values are ordered longs. The values with wanted results are found by
+ * search: an interval of values is excluded if none of its results is wanted, is included if all of them are, and
+ * is cut in two otherwise. [[ExtentTree]] computes bounds for the results of an interval.
  */
 private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expression)
     extends ColumnFunction {
@@ -42,8 +44,8 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
       val known = range.filterNot(_.isEmpty)
       val (least, greatest) =
         known.map(r => (r.least, r.greatest)).getOrElse(usual(variable.dataType))
-      val judge = new Judge(coarser(results), ofNulls, domain)
-      // a file may hold values beyond those that are searched, which are not looked at closely
+      val judge = new Judge(results.coarser, ofNulls, domain)
+      // a file may hold values outside of the searched range, which are tested as a whole
       val isBeyond = !known.exists(_.isOfAllFiles)
       val below = if (isBeyond && least > all._1) Seq((all._1, least - 1)) else Nil
       val above = if (isBeyond && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
@@ -59,23 +61,23 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     }
 
   private def search(judge: Judge, least: Long, greatest: Long): Seq[(Long, Long)] = {
-    val taken = Seq.newBuilder[(Long, Long)]
+    val included = Seq.newBuilder[(Long, Long)]
     val triesAll = cuts.mayReachAll(least, greatest)
-    val inVain = if (triesAll) MaxSteps else MaxStepsInVain
+    val maxWithoutGain = if (triesAll) MaxSteps else MaxStepsWithoutGain
     val open = mutable.Queue((least, greatest))
-    // where nothing is known, as of dates that no calendar has, the values near zero come first
+    // intervals with unknown results, such as dates that no calendar has; those near zero are cut first
     val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
     var (steps, guesses, isOut) = (0, 0, false)
     while ((open.nonEmpty || vague.nonEmpty && guesses < MaxGuesses) && steps < MaxSteps &&
-      (isOut || steps < inVain)) {
+      (isOut || steps < maxWithoutGain)) {
       if (open.isEmpty) guesses += 1
       val (low, high) = if (open.nonEmpty) open.dequeue() else vague.dequeue()
       steps += 1
       val results = tree(between(low, high))
       judge(results) match {
         case Out => isOut = true
-        case In => taken += ((low, high))
-        case _ if low == high => taken += ((low, high))
+        case In => included += ((low, high))
+        case _ if low == high => included += ((low, high))
         case _ =>
           val cut = cuts(low, high)
           val halves = Seq((low, cut - 1), (cut, high))
@@ -90,7 +92,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
         s"the expression ${textOf(part)}" +
           (if (tree.unknown.isDefined) "" else ", whose results come again and again"))
     }
-    taken.result() ++ open
+    included.result() ++ open
   }
 
   private def farFromZero(range: (Long, Long)): Long =
@@ -99,20 +101,19 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     else -(range._2 + 1)
 
   private def between(low: Long, high: Long): Extent =
-    if (low == high) Extent.point(ofLong(low))
-    else Between(ofLong(low), ofLong(high), isPoint = false)
+    Between(ofLong(low), ofLong(high), isPoint = low == high)
 }
 
 private[sparkzorder] object SearchedFunction {
 
-  /** The search ends after so many intervals, and takes what is left. */
+  /** The search ends after this many intervals, and includes the rest. */
   private[values] val MaxSteps = 16384
 
-  /** So many intervals of which nothing is known are cut, if every function is known. */
+  /** The greatest number of intervals with unknown results that are cut, if every function is known. */
   private val MaxGuesses = 1024
 
-  /** Where so many intervals left nothing out, no further one will, unless all days can be tried. */
-  private val MaxStepsInVain = 2048
+  /** If this many intervals excluded nothing, the search ends, unless all days can be tried. */
+  private val MaxStepsWithoutGain = 2048
 
   /** The values that are searched where the range of the files is not known. */
   private def usual(t: DataType): (Long, Long) = {
@@ -124,7 +125,7 @@ private[sparkzorder] object SearchedFunction {
     }
   }
 
-  /** A range in parts, of which one has the years that the pieces of time know. */
+  /** A range, cut where the years 1 to 9999 begin and end, for which [[PiecesOfTime]] knows results. */
   private def inCalendar(t: DataType)(range: (Long, Long)): Seq[(Long, Long)] = {
     val starts = (t match {
       case DateType => Seq(Clocks.Days._1, Clocks.Days._2 + 1)
@@ -138,17 +139,14 @@ private[sparkzorder] object SearchedFunction {
   private[values] val In = 1
   private val Unsure = 2
 
-  /** More intervals of results than these are joined to fewer. */
-  private val MaxIntervals = 256
-
   /** A part of an expression, for an explanation. */
   def textOf(e: Expression): String =
-    scala.util.Try(e.sql).getOrElse(e.toString) match {
+    Try(e.sql).getOrElse(e.toString) match {
       case long if long.length > 200 => long.take(200) + ".."
       case text => text
     }
 
-  /** What some results mean for the values that lead to them. */
+  /** Decides by the results of some values whether all, none or some of the values are included. */
   private[values] final class Judge(wanted: Intervals, ofNulls: Boolean, domain: ComparisonDomain) {
     private val others = wanted.complement
 
@@ -176,19 +174,6 @@ private[sparkzorder] object SearchedFunction {
         case _ => true
       }
   }
-
-  /** At most [[MaxIntervals]] intervals that hold all values of the given ones. */
-  private[values] def coarser(values: Intervals): Intervals =
-    if (values.size <= MaxIntervals) values
-    else {
-      val group = (values.size + MaxIntervals - 1) / MaxIntervals
-      values match {
-        case longs: LongIntervals => Intervals.ofLongRanges(
-            longs.lows.zip(longs.highs).grouped(group).map(g => (g.head._1, g.last._2)).toSeq)
-        case bytes: ByteIntervals => Intervals.ofByteRanges(
-            bytes.lows.zip(bytes.highs).grouped(group).map(g => (g.head._1, g.last._2)).toSeq)
-      }
-    }
 }
 
 /**
@@ -242,8 +227,8 @@ private object Cuts {
       micros,
       isOfDays)
     def isOfDays = e.exists {
-      case d: DateFormatClass => PiecesOfTime.isOfDays(d.right)
-      case f: FromUnixTime => PiecesOfTime.isOfDays(f.format)
+      case d: DateFormatClass => TextsOfTime.isOfDays(d.right)
+      case f: FromUnixTime => TextsOfTime.isOfDays(f.format)
       case _ => false
     }
     def isOfSeconds = e.exists {
@@ -262,4 +247,131 @@ private object Cuts {
       case _ => new Cuts(Nil, null, 1)
     }
   }
+}
+
+/**
+ * A function of a column of texts. The texts with wanted results are found by search, as for [[SearchedFunction]]:
+ * the texts with one beginning are excluded if none of their results is wanted, are included if all are, and are
+ * divided by their next character otherwise.
+ */
+private[skipping] final class SearchedTexts private (
+    e: Expression,
+    tree: ExtentTree,
+    known: Option[ColumnFunction])
+    extends ColumnFunction {
+  import SearchedFunction.{In, Judge, Out}
+
+  private val domain = ComparisonDomain.of(e.dataType).orNull
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[KnownRange]): Intervals =
+    valuesFor(results, ofNulls, Array.emptyByteArray, None)
+
+  /** True if no other function is known that finds the texts with wanted results. */
+  def isAlone: Boolean = known.isEmpty
+
+  /**
+   * @param shared the bytes with which the texts of the files with bounds begin
+   * @param inFiles where all texts of the files lie; None if a file may hold others
+   */
+  def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals =
+    if (results.isEmpty && !ofNulls) Intervals.none
+    else {
+      val some = Try(known.map(_.valuesFor(results, ofNulls, None))).toOption.flatten
+      some match {
+        case None => search(results, ofNulls, shared, inFiles)
+        // both have all texts with such a result
+        case Some(texts) =>
+          try texts.intersect(search(results, ofNulls, shared, inFiles))
+          catch { case _: NotSearched => texts }
+      }
+    }
+
+  private def search(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals = {
+    def isInFiles(text: String) = inFiles match {
+      case Some(files: ByteIntervals) =>
+        val (low, high) = range(text)
+        // the end of the beginning is no text with it
+        high.isEndless || files.overlaps(low.value, high.value)
+      case _ => true
+    }
+    val judge = new Judge(results.coarser, ofNulls, domain)
+    val first =
+      new String(
+        shared.takeWhile(b => TextStart.isPlain(b.toInt)),
+        "US-ASCII").take(SearchedTexts.MaxShared)
+    val included = Seq.newBuilder[(ByteEnd, ByteEnd)]
+    val open = mutable.Queue(first)
+    var (steps, isOut) = (0, false)
+    while (open.nonEmpty && steps < SearchedTexts.MaxSteps &&
+      (isOut || steps < SearchedTexts.MaxStepsWithoutGain)) {
+      val text = open.dequeue()
+      steps += 1
+      judge(if (text.isEmpty) Anything else tree(TextStart.from(text))) match {
+        case Out => isOut = true
+        case In => included += range(text)
+        case _ =>
+          val all = range(text)
+          val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
+          if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
+            included += ((whole, whole))
+          // texts whose next character is not plain
+          included += ((whole.outside, next(text, 1).copy(inclusive = false)))
+          included += ((next(text, 127), all._2))
+          open ++= (1 until 127).map(c => text + c.toChar).filter(isInFiles)
+      }
+    }
+    if (!isOut) throw new NotSearched(
+      s"the expression ${SearchedFunction.textOf(tree.unknown.getOrElse(e))}")
+    val found = Intervals.ofByteRanges(included.result() ++ open.map(range))
+    if (inFiles.isDefined || first.isEmpty) found
+    else found.union(Intervals.ofPrefix(first.getBytes("US-ASCII")).complement)
+  }
+
+  private def range(text: String): (ByteEnd, ByteEnd) =
+    Intervals.rangeOfPrefix(text.getBytes("US-ASCII"))
+
+  private def next(text: String, c: Int): ByteEnd =
+    ByteEnd(text.getBytes("US-ASCII") :+ c.toByte, inclusive = true)
+}
+
+private[skipping] object SearchedTexts {
+
+  /**
+   * None if nothing is known of some part of the expression.
+   *
+   * @param known another function that finds all texts with wanted results, and perhaps others
+   */
+  def of(
+      e: Expression,
+      variable: Expression,
+      known: Option[ColumnFunction] = None): Option[SearchedTexts] = {
+    val tree = ExtentTree.of(e, variable)
+    if (Piece.isText(variable.dataType) && tree.unknown.isEmpty) {
+      Some(new SearchedTexts(e, tree, known))
+    } else None
+  }
+
+  /** True for a call whose results are known by the beginning of the text. */
+  def isCall(call: Expression, text: Expression): Boolean =
+    TextBeginnings.of(call).exists { case (parts, _) => parts.exists(_.semanticEquals(text)) }
+
+  /** The search ends after this many beginnings, and includes the rest. */
+  private val MaxSteps = 4096
+
+  /** If all texts share a longer beginning, only this many characters of it are used. */
+  private val MaxShared = 256
+
+  /** If this many beginnings excluded nothing, the search ends. */
+  private val MaxStepsWithoutGain = 256
 }

@@ -9,19 +9,19 @@ import scala.util.Try
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
+import io.sparkzorder.skipping.values.Extent.{Between, OnlyNull}
 import io.sparkzorder.skipping.values.Piece.{isText, require, unknown}
 
 /**
- * What a text begins with.
+ * The known beginning of a text.
  *
  * @param text plain characters only
- * @param isWhole the text has nothing else
+ * @param isWhole true if the text has nothing else
  */
 private[values] final case class TextStart(text: String, isWhole: Boolean) {
   def length: Int = text.length
 
-  /** The characters from one place until another. */
+  /** The beginning of the part that has `count` characters from a place on. */
   def slice(from: Int, count: Int): TextStart = {
     require(from >= 0 && count >= 0 && (isWhole || from <= length))
     // the sum of two lengths may be no INT
@@ -76,8 +76,8 @@ private[values] object TextStart {
 }
 
 /**
- * Functions of texts of which only the beginning is known: what the result begins with. What follows may be
- * anything, also bytes that are no UTF-8.
+ * Functions of texts of which only the beginning is known: how the result begins. The rest of a text may be
+ * anything, also bytes that are not valid UTF-8.
  */
 private[values] object TextBeginnings {
 
@@ -101,19 +101,19 @@ private[values] object TextBeginnings {
         if k >= 0 =>
       one(text)(part(_, mark, k))
     case StringInstr(text, Text(mark)) if mark.nonEmpty =>
-      Some(Seq(text) -> new OfStarts(starts => Extent.point(placeOf(starts.head, mark))))
+      ofStart(text)(s => Extent.point(placeOf(s, mark)))
     case StringLocate(Text(mark), text, Literal(1, _)) if mark.nonEmpty =>
-      Some(Seq(text) -> new OfStarts(starts => Extent.point(placeOf(starts.head, mark))))
-    case Ascii(text) => Some(Seq(text) -> new OfStarts({ starts =>
-        require(starts.head.length > 0)
-        Extent.point(starts.head.text.head.toInt)
-      }))
+      ofStart(text)(s => Extent.point(placeOf(s, mark)))
+    case Ascii(text) => ofStart(text) { s =>
+        require(s.length > 0)
+        Extent.point(s.text.head.toInt)
+      }
     case StringTrim(text, Characters(some)) =>
       one(text)(s => withoutEnd(withoutStart(s, some), some))
     case StringTrimLeft(text, Characters(some)) => one(text)(withoutStart(_, some))
     case StringTrimRight(text, Characters(some)) => one(text)(withoutEnd(_, some))
-    case Upper(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = mapped(s.text, upper)))
-    case Lower(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = mapped(s.text, lower)))
+    case Upper(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = s.text.map(upper)))
+    case Lower(text) if ChangedCase.isPlain => one(text)(s => s.copy(text = s.text.map(lower)))
     case InitCap(text) if ChangedCase.isPlain => one(text)(capitals)
     case StringReplace(text, Text(search), Text(by)) if search.nonEmpty =>
       one(text)(replaced(_, search, by))
@@ -144,7 +144,10 @@ private[values] object TextBeginnings {
   }
 
   private def one(text: Expression)(f: TextStart => TextStart): Option[(Seq[Expression], Piece)] =
-    Some(Seq(text) -> new OfText(f))
+    ofStart(text)(f(_).extent(mayBeNull = false))
+
+  private def ofStart(text: Expression)(result: TextStart => Extent)
+      : Option[(Seq[Expression], Piece)] = Some(Seq(text) -> new OfStart(result))
 
   // ---- literals
 
@@ -216,25 +219,19 @@ private[values] object TextBeginnings {
 
   // ---- pieces
 
-  /** The result by what some texts begin with; NULL where one of them is. */
-  private final class OfStarts(results: Seq[TextStart] => Extent) extends Piece {
+  /** The result by what a text begins with; NULL where the text is. */
+  private final class OfStart(result: TextStart => Extent) extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
-      if (children.contains(OnlyNull)) OnlyNull
+      if (children.head == OnlyNull) OnlyNull
       else {
-        val starts = children.map(c => TextStart.of(c).getOrElse(unknown))
+        val start = TextStart.of(children.head).getOrElse(unknown)
         // Spark itself knows the result of whole texts
-        require(!starts.forall(_.isWhole))
-        results(starts) match {
-          case b: Between => b.copy(mayBeNull = b.mayBeNull || children.exists(isNullable))
+        require(!start.isWhole)
+        result(start) match {
+          case b: Between => b.copy(mayBeNull = b.mayBeNull || isNullable(children.head))
           case other => other
         }
       }
-  }
-
-  private final class OfText(f: TextStart => TextStart) extends Piece {
-    private val piece = new OfStarts(starts => f(starts.head).extent(mayBeNull = false))
-    // an element of a list that is not there is NULL
-    override def apply(call: Call, children: Seq[Extent]): Extent = piece(call, children)
   }
 
   private def isNullable(e: Extent): Boolean = e match {
@@ -252,7 +249,7 @@ private[values] object TextBeginnings {
         var isOpen = false
         some.zipWithIndex.foreach { case (child, i) =>
           if (!isOpen) {
-            // a text that may be left out, and all that comes after it
+            // nothing is known after a text that CONCAT_WS may leave out
             val start = TextStart.of(child).filter(_ => mark.isEmpty || !isNullable(child))
             if (i > 0 && start.isDefined) mark.foreach(text ++= _)
             start.foreach(text ++= _.text)
@@ -270,9 +267,7 @@ private[values] object TextBeginnings {
   private val upper = (c: Char) => if (c >= 'a' && c <= 'z') (c - 32).toChar else c
   private val lower = (c: Char) => if (c >= 'A' && c <= 'Z') (c + 32).toChar else c
 
-  private def mapped(text: String, f: Char => Char): String = text.map(f)
-
-  /** Letters, digits and spaces: other characters are parts of words by rules of their own. */
+  /** Only letters and spaces are used: other characters separate words by rules of their own. */
   private def capitals(s: TextStart): TextStart = {
     val known = s.text.takeWhile(c => c == ' ' || isLetter(c))
     val words = known.indices.map { i =>
@@ -283,7 +278,7 @@ private[values] object TextBeginnings {
 
   private def isLetter(c: Char): Boolean = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
-  /** What can be said although a mark may begin in the last characters and end behind them. */
+  /** The beginning without last characters that may be the first part of a mark. */
   private def beforeMark(s: TextStart, mark: String): TextStart = {
     val torn = (1 until mark.length).reverse.find(n => s.text.endsWith(mark.take(n))).getOrElse(0)
     if (s.isWhole) s else s.copy(text = s.text.dropRight(torn))
@@ -364,134 +359,4 @@ private[values] object TextBeginnings {
         }
       case _ => None
     }
-}
-
-/**
- * A function of a column of texts. The texts for some results are found by search, as for [[SearchedFunction]]:
- * the texts with one beginning are left out if none of their results is wanted, are taken if all are, and are
- * told apart by their next character otherwise.
- */
-private[skipping] final class SearchedTexts private (
-    e: Expression,
-    tree: ExtentTree,
-    known: Option[ColumnFunction])
-    extends ColumnFunction {
-  import SearchedFunction.{In, Judge, Out}
-
-  private val domain = ComparisonDomain.of(e.dataType).orNull
-
-  override def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      range: => Option[KnownRange]): Intervals =
-    valuesFor(results, ofNulls, Array.emptyByteArray, None)
-
-  /** True if nothing else is known of the texts with some results. */
-  def isAlone: Boolean = known.isEmpty
-
-  /**
-   * @param shared the bytes with which the texts of the files with bounds begin
-   * @param inFiles where all texts of the files lie; None if a file may hold others
-   */
-  def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals =
-    if (results.isEmpty && !ofNulls) Intervals.none
-    else {
-      val some = Try(known.map(_.valuesFor(results, ofNulls, None))).toOption.flatten
-      some match {
-        case None => search(results, ofNulls, shared, inFiles)
-        // both have all texts with such a result
-        case Some(texts) =>
-          try texts.intersect(search(results, ofNulls, shared, inFiles))
-          catch { case _: NotSearched => texts }
-      }
-    }
-
-  private def search(
-      results: Intervals,
-      ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals = {
-    def isInFiles(text: String) = inFiles match {
-      case Some(files: ByteIntervals) =>
-        val (low, high) = range(text)
-        // the end of the beginning is no text with it
-        high.isEndless || files.overlaps(low.value, high.value)
-      case _ => true
-    }
-    val judge = new Judge(SearchedFunction.coarser(results), ofNulls, domain)
-    val first =
-      new String(
-        shared.takeWhile(b => TextStart.isPlain(b.toInt)),
-        "US-ASCII").take(SearchedTexts.MaxShared)
-    val taken = Seq.newBuilder[(ByteEnd, ByteEnd)]
-    val open = mutable.Queue(first)
-    var (steps, isOut) = (0, false)
-    while (open.nonEmpty && steps < SearchedTexts.MaxSteps &&
-      (isOut || steps < SearchedTexts.MaxStepsInVain)) {
-      val text = open.dequeue()
-      steps += 1
-      judge(if (text.isEmpty) Anything else tree(TextStart.from(text))) match {
-        case Out => isOut = true
-        case In => taken += range(text)
-        case _ =>
-          val all = range(text)
-          val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
-          if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
-            taken += ((whole, whole))
-          // with a character next that is none of the plain ones
-          taken += ((whole.outside, next(text, 1).copy(inclusive = false)))
-          taken += ((next(text, 127), all._2))
-          open ++= (1 until 127).map(c => text + c.toChar).filter(isInFiles)
-      }
-    }
-    if (!isOut) throw new NotSearched(
-      s"the expression ${SearchedFunction.textOf(tree.unknown.getOrElse(e))}")
-    val found = Intervals.ofByteRanges(taken.result() ++ open.map(range))
-    if (inFiles.isDefined || first.isEmpty) found
-    else found.union(Intervals.ofPrefix(first.getBytes("US-ASCII")).complement)
-  }
-
-  private def range(text: String): (ByteEnd, ByteEnd) = {
-    val all = Intervals.ofPrefix(text.getBytes("US-ASCII"))
-    (all.lows.head, all.highs.last)
-  }
-
-  private def next(text: String, c: Int): ByteEnd =
-    ByteEnd(text.getBytes("US-ASCII") :+ c.toByte, inclusive = true)
-
-}
-
-private[skipping] object SearchedTexts {
-
-  /**
-   * None if nothing is known of some part of the expression.
-   *
-   * @param known another function that has all texts with some results, and perhaps too many
-   */
-  def of(
-      e: Expression,
-      variable: Expression,
-      known: Option[ColumnFunction] = None): Option[SearchedTexts] = {
-    val tree = ExtentTree.of(e, variable)
-    if (isText(variable.dataType) && tree.unknown.isEmpty) {
-      Some(new SearchedTexts(e, tree, known))
-    } else None
-  }
-
-  /** True for a call whose results are known by the beginning of the text. */
-  def isCall(call: Expression, text: Expression): Boolean =
-    TextBeginnings.of(call).exists { case (parts, _) => parts.exists(_.semanticEquals(text)) }
-
-  /** The search ends after so many beginnings, and takes what is left. */
-  private val MaxSteps = 4096
-
-  /** A longer beginning of all texts is not used whole. */
-  private val MaxShared = 256
-
-  /** Where so many beginnings left nothing out, no further one will. */
-  private val MaxStepsInVain = 256
 }

@@ -3,6 +3,10 @@
 
 package io.sparkzorder.skipping.values
 
+import java.nio.{ByteBuffer, CharBuffer}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -68,13 +72,13 @@ private[sparkzorder] object TextFunctions {
   private def foundAtBeginning(pattern: UTF8String): Option[ColumnFunction] =
     RegexPattern.alternatives(pattern.toString).map(some => new FoundAtBeginning(some))
 
-  /** True if other texts, too, count as texts with a result, so that a search may find fewer. */
-  def isVague(function: ColumnFunction): Boolean = function match {
+  /** True if the function may also return texts without a wanted result, so that a search may find fewer texts. */
+  def isApproximate(function: ColumnFunction): Boolean = function match {
     case Beginning | _: Trimmed | _: ChangedCase => true
     case _ => false
   }
 
-  /** True for a beginning of a text whose length is that of a part of the text, as up to the first space. */
+  /** True for a beginning whose length depends on the text, such as the text up to the first space. */
   def isBeginning(call: Expression, text: Expression): Boolean = call match {
     case Substring(some, Literal(0 | 1, _), length) =>
       some.semanticEquals(text) && !length.foldable && isPlace(length, text)
@@ -91,7 +95,7 @@ private[sparkzorder] object TextFunctions {
     case _ => false
   }
 
-  /** A number that makes no place of a text too large, which `try_add` takes for NULL. */
+  /** A number so small that its sum with a place in a text does not overflow, for which `try_add` returns NULL. */
   private object Few {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n: Int, _) => math.abs(n.toLong) <= 1024
@@ -148,9 +152,6 @@ private[values] trait ChangedText extends ColumnFunction {
     case bytes: ByteIntervals => texts(bytes)
     case other => throw new IllegalArgumentException(s"$other is no set of texts")
   }
-
-  protected final def ends(results: ByteIntervals): Seq[(ByteEnd, ByteEnd)] =
-    results.lows.zip(results.highs).toSeq
 }
 
 /**
@@ -162,7 +163,7 @@ private[values] object Beginning extends ChangedText {
   override protected def texts(results: ByteIntervals): Intervals = of(results)
 
   def of(results: ByteIntervals): ByteIntervals =
-    Intervals.ofByteRanges(results.lows.zip(results.highs).toSeq.map { case (low, high) =>
+    Intervals.ofByteRanges(results.ranges.map { case (low, high) =>
       val from =
         if (low.isEndless) low
         else {
@@ -177,7 +178,7 @@ private[values] object Beginning extends ChangedText {
         val shortest = (0 to all.length).find { n =>
           low.isEndless || ByteValues.compare(all, 0, n, low.value) >= 0
         }
-        Intervals.ofPrefix(all.take(shortest.getOrElse(all.length))).highs.last
+        Intervals.rangeOfPrefix(all.take(shortest.getOrElse(all.length)))._2
       }
       (from, until)
     })
@@ -204,13 +205,13 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
     else FirstCharacters(count).valuesFor(results, ofNulls = false, None) match {
       case rest: ByteIntervals if !rest.isEmpty =>
         val bytes = beginning.getBytes
-        val all = Intervals.ofPrefix(bytes)
-        val found = Intervals.ofByteRanges(ends(rest).map { case (low, high) =>
+        val (least, greatest) = Intervals.rangeOfPrefix(bytes)
+        val found = Intervals.ofByteRanges(rest.ranges.map { case (low, high) =>
           (
-            if (low.isEndless) all.lows.head else low.copy(value = bytes ++ low.value),
-            if (high.isEndless) all.highs.last else high.copy(value = bytes ++ high.value))
+            if (low.isEndless) least else low.copy(value = bytes ++ low.value),
+            if (high.isEndless) greatest else high.copy(value = bytes ++ high.value))
         })
-        if (isOfAllFiles) found else found.union(all.complement)
+        if (isOfAllFiles) found else found.union(Intervals.ofPrefix(bytes).complement)
       case none => none
     }
   }
@@ -228,7 +229,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
 
   override protected def texts(results: ByteIntervals): Intervals = {
     val withBefore = Intervals.ofPrefix(before).intersect(results) match {
-      case some: ByteIntervals => ends(some)
+      case some: ByteIntervals => some.ranges
       case _ => Nil
     }
     val beginnings = withBefore.map { case (low, high) =>
@@ -266,74 +267,57 @@ private[values] object SameBytes extends ChangedText {
   override protected def texts(results: ByteIntervals): Intervals = results
 }
 
-/**
- * How often, or where, a pattern was found.
- *
- * @param beginnings each text in which it is found begins with one of them
- */
-private[values] final class FoundAtBeginning(beginnings: Seq[String]) extends ReadText {
+/** The first `count` characters of a string. */
+private[sparkzorder] final case class FirstCharacters(count: Int) extends ColumnFunction {
 
-  override protected def texts(results: LongIntervals): Intervals =
-    if (results.overlaps(Long.MinValue, 0)) ByteIntervals.all
-    else Intervals.union(beginnings.map(b => Intervals.ofPrefix(b.getBytes("UTF-8"))))
-}
-
-/** The first place of a constant text in a text: the text begins with it if the place is 1. */
-private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
-
-  override protected def texts(results: LongIntervals): Intervals =
-    if (part.numBytes == 0 || results.overlaps(0, 0) || results.overlaps(2, Long.MaxValue))
-      ByteIntervals.all
-    else if (results.contains(1)) Intervals.ofPrefix(part.getBytes)
-    else Intervals.none
-}
-
-/**
- * Texts that a cast makes an integer of: digits, perhaps with spaces, zeros or a sign before them, and with
- * anything behind them.
- */
-private[values] object WrittenIntegers extends ReadText {
-  private val Powers = Iterator.iterate(1L)(_ * 10).take(19).toSeq
-
-  /** The greatest number of as many digits as a power of ten. */
-  private def nines(power: Long): Long =
-    if (power > Long.MaxValue / 10) Long.MaxValue else power * 10 - 1
-
-  override protected def texts(results: LongIntervals): Intervals =
-    SearchedFunction.coarser(results) match {
-      case few: LongIntervals =>
-        val digits = few.lows.zip(few.highs).toSeq.flatMap { case (low, high) =>
-          Powers.map(p => (math.max(low, p), math.min(high, nines(p))))
-            .filter { case (from, until) => from <= until }
-        }
-        Intervals.ofByteRanges(NoDigits ++ withZeros(few, digits) ++ digits.map(written("", _)))
-      case _ => ByteIntervals.all
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[KnownRange]): Intervals =
+    results match {
+      case bytes: ByteIntervals =>
+        Intervals.ofByteRanges(bytes.ranges.flatMap { case (low, high) =>
+          from(low).map(_ -> until(high))
+        })
+      case other => other
     }
 
-  /** Texts that begin with zeros, such as numbers of a fixed width. */
-  private def withZeros(
-      results: LongIntervals,
-      digits: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
-    if (results.contains(0) || digits.size > MaxWithZeros) Seq(beginsWith("0"))
-    else {
-      beginsWith("0" * MaxZeros) +:
-        (1 until MaxZeros).flatMap(n => digits.map(written("0" * n, _)))
-    }
-
-  /** The texts that begin with a number from a range, all of whose numbers have the same count of digits. */
-  private def written(before: String, range: (Long, Long)): (ByteEnd, ByteEnd) =
-    (beginsWith(s"$before${range._1}")._1, beginsWith(s"$before${range._2}")._2)
-
-  private def beginsWith(text: String): (ByteEnd, ByteEnd) = {
-    val all = Intervals.ofPrefix(text.getBytes)
-    (all.lows.head, all.highs.last)
+  /**
+   * The least string whose first `count` characters are not below an end. All strings that share `count` characters
+   * with the end have the same result.
+   */
+  private def from(low: ByteEnd): Option[ByteEnd] = sharedWith(low) match {
+    case Some((shared, isAll)) if !(isAll && low.inclusive) =>
+      val above = Intervals.rangeOfPrefix(shared)._2
+      if (above.isEndless) None else Some(above.outside)
+    case None if isTorn(low) => Some(ByteEnd(whole(low.value) :+ 0x80.toByte, inclusive = true))
+    case _ => Some(low)
   }
 
-  private val MaxZeros = 20
-  private val MaxWithZeros = 64
+  /** The end of the strings whose first `count` characters are not above an end. */
+  private def until(high: ByteEnd): ByteEnd = sharedWith(high) match {
+    case Some((shared, isAll)) if high.inclusive || !isAll => Intervals.rangeOfPrefix(shared)._2
+    case None if isTorn(high) => Intervals.rangeOfPrefix(whole(high.value))._2
+    case _ => high
+  }
 
-  /** Spaces and signs, and characters that no number begins with. */
-  private val NoDigits: Seq[(ByteEnd, ByteEnd)] = Seq(
-    (Intervals.Endless, beginsWith("0")._1.outside),
-    (beginsWith("9")._2.outside, Intervals.Endless))
+  /** The first `count` characters of an end, if it has as many, and whether it has no more. */
+  private def sharedWith(end: ByteEnd): Option[(Array[Byte], Boolean)] =
+    if (end.isEndless) None
+    else {
+      val shared = UTF8String.fromBytes(whole(end.value)).substring(0, count)
+      if (shared.numChars < count) None
+      else Some((shared.getBytes, shared.numBytes == end.value.length))
+    }
+
+  // an end made of bytes may stop inside of a character, and then is no end of whole characters
+  private def isTorn(end: ByteEnd): Boolean =
+    !end.isEndless && whole(end.value).length < end.value.length
+
+  /** The bytes before the first byte that is not valid UTF-8. */
+  private def whole(bytes: Array[Byte]): Array[Byte] = {
+    val in = ByteBuffer.wrap(bytes)
+    val _ = UTF_8.newDecoder().decode(in, CharBuffer.allocate(bytes.length), true)
+    Arrays.copyOf(bytes, in.position())
+  }
 }

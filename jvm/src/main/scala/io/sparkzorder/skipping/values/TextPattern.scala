@@ -4,10 +4,10 @@
 package io.sparkzorder.skipping.values
 
 /**
- * What a LIKE pattern says of the beginning of the texts that match it.
+ * The beginning that a LIKE pattern requires of a text.
  *
- * @param text the beginning that all these texts share
- * @param extent what the pattern says of the rest
+ * @param text the beginning that all matching texts share
+ * @param extent what the pattern requires of the rest of a text
  */
 private[sparkzorder] final case class LikePattern(text: String, extent: LikePattern.Extent)
 
@@ -53,22 +53,22 @@ private[sparkzorder] object LikePattern {
   }
 }
 
-/** What a regular expression says of the beginning of the texts in which it is found. */
+/** The beginnings that a regular expression requires of the texts in which it is found. */
 private[sparkzorder] object RegexPattern {
   private val special = "\\^$.|?*+()[]{}".toSet
   private val repetitions = "?*{".toSet
 
   /**
-   * The beginnings of which every text has one in which an expression such as `^(a|b)[cd]` is found; None if there
-   * is a text that need not have any, or if there are too many.
+   * The beginnings of the texts in which an expression such as `^(a|b)[cd]` is found: every such text has one of
+   * them. None if a text need not have any of them, or if there are too many.
    */
   def alternatives(pattern: String): Option[Seq[String]] =
     if (pattern.contains('\uFFFD')) None
     else RegexBeginnings.of(pattern).filter(_.forall(_.nonEmpty))
 
   /**
-   * True if what a group has found is a beginning of the text, wherever it is found: the group begins with the
-   * pattern, behind `^`, and is not repeated. Group 0 is the whole pattern.
+   * True if the match of a group is always a beginning of the text: the group stands directly behind the `^` with
+   * which the pattern begins, and is not repeated. Group 0 is the whole pattern.
    */
   def isBeginning(pattern: String, group: Int): Boolean = {
     // classes, quotes and flags that could hide brackets, or turn them into letters
@@ -108,7 +108,7 @@ private[sparkzorder] object RegexPattern {
     depth > 0
   }
 
-  /** None unless every such text begins with letters that the expression names after `^`. */
+  /** The letters after `^` with which every such text begins; None if there are none. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
     // Java takes such marks out before it looks at repetitions
@@ -127,7 +127,7 @@ private[sparkzorder] object RegexPattern {
         text.append(new String(Character.toChars(character)))
         i += Character.charCount(character)
       }
-      // this may repeat the last character no time
+      // the last character may occur zero times
       val isOptional = i < pattern.length && repetitions(pattern(i))
       if (isOptional) text.setLength(last)
       val extent = if (i == pattern.length) LikePattern.Beginning else LikePattern.Part
@@ -136,13 +136,13 @@ private[sparkzorder] object RegexPattern {
 }
 
 /**
- * Reads a regular expression as far as its first part that is neither a letter, a choice of letters nor a group of
- * such parts. All of its alternatives must begin at the beginning of the text.
+ * Reads a regular expression up to the first part that is neither a letter, a choice of letters nor a group of such
+ * parts. All alternatives must begin with an anchor for the beginning of the text.
  */
 private object RegexBeginnings {
   private val MaxBeginnings = 64
 
-  /** What the texts of a part begin with, and whether the part is read to its end. */
+  /** The beginnings of the texts that a part matches, and whether they are the whole texts. */
   private final case class Read(texts: Seq[String], isWhole: Boolean) {
     def ++(next: Read): Read =
       if (!isWhole) this
@@ -196,7 +196,7 @@ private object RegexBeginnings {
       read
     }
 
-    /** What a repetition behind a part leaves of the part. */
+    /** What is known about a part with the repetition that follows it. */
     private def repeated(part: Read): Read = {
       val after =
         if (skip("+")) part.copy(isWhole = false)

@@ -9,6 +9,89 @@ import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, StatValues}
 import io.sparkzorder.skipping.values.{ByteIntervals, ComparisonDomain, Intervals, LongIntervals}
 
 /**
+ * A predicate on one column. Blocks of files are tested first. If the bounds of a block decide for all of
+ * its files, no single file is tested.
+ *
+ * @param ofNulls true when rows with NULL in the column match
+ * @param ofValues true when some values of the column match
+ * @param ofNaN true when rows with NaN in the column match
+ */
+private[sparkzorder] abstract class ColumnTest(
+    val column: ColumnDomains,
+    ofNulls: Boolean,
+    ofValues: Boolean,
+    ofNaN: Boolean)
+    extends FileTest {
+  import ColumnTest._
+
+  /** By the bounds of a block, whether no file, every file or some files of the block may match. */
+  protected def inBlock(block: Int): Int
+
+  /**
+   * Tests the bounds of single files. Bit i of the result is set if a value between the bounds of
+   * file `first + i` may match. Bits that are not set in `wanted` are ignored.
+   */
+  protected def mayMatch(first: Int, wanted: Long): Long
+
+  override def restrict(words: Array[Long], from: Int): Unit = {
+    val blockWords = column.blockWords
+    var at = 0
+    while (at < words.length) {
+      val block = (from + at) / blockWords
+      val end = math.min(words.length.toLong, (block + 1L) * blockWords - from).toInt
+      restrict(words, at, end, from, block)
+      at = end
+    }
+  }
+
+  private def restrict(words: Array[Long], at: Int, end: Int, from: Int, block: Int): Unit = {
+    var decision = Undecided
+    var i = at
+    while (i < end) {
+      val wanted = words(i)
+      if (wanted != 0) {
+        val w = from + i
+        val sure = wanted & kept(w)
+        val open = if (ofValues) wanted & ~sure & ~column.noValues(w) else 0L
+        words(i) =
+          if (open == 0) sure
+          else {
+            if (decision == Undecided) decision = inBlock(block)
+            if (decision == NoFile) sure
+            else if (decision == EveryFile) sure | open
+            else sure | (open & mayMatch(w << 6, open))
+          }
+      }
+      i += 1
+    }
+  }
+
+  /** The files that are kept regardless of their bounds. */
+  private def kept(w: Int): Long = {
+    val nulls = if (ofNulls) ~column.noNulls(w) else 0L
+    if (!ofValues) nulls
+    else {
+      val unbounded = ~column.bounded(w)
+      nulls | (~column.noValues(w) & (if (ofNaN) unbounded | ~column.noNaN(w) else unbounded))
+    }
+  }
+}
+
+private[sparkzorder] object ColumnTest {
+  val NoFile = 0
+  val EveryFile = 1
+  val SomeFiles = 2
+  private val Undecided = -1
+}
+
+/** IS NULL and IS NOT NULL. */
+private[sparkzorder] final class NullTest(of: ColumnDomains, val isNull: Boolean)
+    extends ColumnTest(of, ofNulls = isNull, ofValues = !isNull, ofNaN = !isNull) {
+  override protected def inBlock(block: Int): Int = ColumnTest.EveryFile
+  override protected def mayMatch(first: Int, wanted: Long): Long = wanted
+}
+
+/**
  * The test of a predicate that is true for the values in some intervals.
  *
  * @param hasNaN true if the column may hold NaN, which is [[ComparisonDomain.NaN]]
@@ -23,14 +106,11 @@ private[sparkzorder] abstract class IntervalTest(
     ofNaN: Boolean)
     extends ColumnTest(of, ofNulls, ofValues = true, ofNaN) {
 
-  /**
-   * The result of the index of values of the column. It is looked up once, and only if the bounds leave
-   * files.
-   */
-  private lazy val asked: Option[AskedValues] = of.values.map { known =>
+  /** The result of a lookup in the index of the column's values, made once, and only if the bounds keep files. */
+  private lazy val lookup: Option[ValueLookup] = of.values.map { known =>
     val left = FileTest.all(of.count)
     byBounds(left, 0)
-    known.ask(intervals, left)
+    known.lookUp(intervals, left)
   }
 
   private def byBounds(words: Array[Long], from: Int): Unit = super.restrict(words, from)
@@ -38,7 +118,7 @@ private[sparkzorder] abstract class IntervalTest(
   override def restrict(words: Array[Long], from: Int): Unit = {
     byBounds(words, from)
     if (of.values.isDefined && words.exists(_ != 0)) {
-      asked.flatMap(_.mayHave).foreach { mayHave =>
+      lookup.flatMap(_.mayHave).foreach { mayHave =>
         var i = 0
         while (i < words.length) {
           val nulls = if (ofNulls) ~of.noNulls(from + i) else 0L
@@ -49,19 +129,12 @@ private[sparkzorder] abstract class IntervalTest(
     }
   }
 
-  /**
-   * Why the index of values of the column was not used, or not for all files; None if there is nothing to
-   * say.
-   */
-  def noteOfValues: Option[String] = asked.flatMap(_.note)
+  /** Why the index of the column's values was not used for all files; None if it was, or if there is none. */
+  def noteOfValues: Option[String] = lookup.flatMap(_.note)
 }
 
 private[sparkzorder] object IntervalTest {
 
-  /**
-   * @param hasNaN true if the column may hold NaN, which is [[ComparisonDomain.NaN]]
-   * @param ofNulls true if rows match where the column is NULL
-   */
   def apply(
       column: ColumnDomains,
       intervals: Intervals,
@@ -101,32 +174,9 @@ private[sparkzorder] object IntervalTest {
     }
 
     override protected def mayMatch(first: Int, wanted: Long): Long =
-      if (!isOne) inMany(first, wanted)
-      else if (low == Long.MinValue) upTo(first, wanted)
-      else if (high == Long.MaxValue) downTo(first, wanted)
-      else inOne(first, wanted)
+      if (isOne) inOne(first, wanted) else inMany(first, wanted)
 
     // These loops visit only the files whose bit is set in `wanted`.
-    private def upTo(first: Int, wanted: Long): Long = {
-      var (bits, left) = (0L, wanted)
-      while (left != 0) {
-        val i = numberOfTrailingZeros(left)
-        if (min(first + i) <= high) bits |= 1L << i
-        left &= left - 1
-      }
-      bits
-    }
-
-    private def downTo(first: Int, wanted: Long): Long = {
-      var (bits, left) = (0L, wanted)
-      while (left != 0) {
-        val i = numberOfTrailingZeros(left)
-        if (max(first + i) >= low) bits |= 1L << i
-        left &= left - 1
-      }
-      bits
-    }
-
     private def inOne(first: Int, wanted: Long): Long = {
       var (bits, left) = (0L, wanted)
       while (left != 0) {
