@@ -326,14 +326,22 @@ private[sparkzorder] final class FilterOnBounds(
     extends CompiledFilters(filters, columns, bounds, caseSensitive) {
 
   /** The positions of the files that may hold a row for which all filters are true. */
-  lazy val kept: BitSet = AllOf(tested.map(_._2)).files(bounds.table.size)
+  lazy val kept: BitSet = {
+    val tests = tested.map(_._2)
+    (if (tests.isEmpty) AllOf(Nil) else FileTest.and(tests)).files(bounds.table.size)
+  }
 
-  /** Prunes files of a listing by their paths. */
-  def pruner(position: String => Int): FilePruner = new FilePruner {
-    override def prunedBy: IndexedSeq[String] = byGroup.prunedBy
-    override def decide(file: FileStatus): Int = {
-      val at = position(file.getPath.toString)
-      if (at < 0) FilePruner.NoEntry else byGroup.decide(at)
+  /**
+   * Prunes files of a listing by their paths. All tests run here: after an error here, the caller reads all files.
+   */
+  def pruner(position: String => Int): FilePruner = {
+    val groups = byGroup
+    new FilePruner {
+      override def prunedBy: IndexedSeq[String] = groups.prunedBy
+      override def decide(file: FileStatus): Int = {
+        val at = position(file.getPath.toString)
+        if (at < 0) FilePruner.NoEntry else groups.decide(at)
+      }
     }
   }
 }

@@ -155,7 +155,8 @@ private[predicate] object RowOrder {
 
   /**
    * A function from "negated" to a weaker filter, which reads only the first expression of the row. The weaker
-   * filter is true in each row in which the given filter is true or, if negated, false. For example, `(a, b) > (1, 2)` becomes `a >= 1`: the filter `a > 1` would wrongly skip `a = 1, b = 3`.
+   * filter is true in each row in which the given filter is true or, if negated, false. For example,
+   * `(a, b) > (1, 2)` becomes `a >= 1`. The filter `a > 1` would wrongly skip `a = 1, b = 3`.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
     case Comparison.WithLiteral(RowOf(row), comparison, FirstOf(value)) =>

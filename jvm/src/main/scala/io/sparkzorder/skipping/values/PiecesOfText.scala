@@ -13,7 +13,10 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.Between
 import io.sparkzorder.skipping.values.Piece.{double, ends, isText, long, require, unknown}
 
-/** Pieces for texts that are made of numbers and of other texts. Texts of one [[TextTemplate]] can be cut and joined. */
+/**
+ * Pieces for texts that are made of numbers and of other texts. Texts of one [[TextTemplate]] can be cut and
+ * joined.
+ */
 private[values] object PiecesOfText {
 
   def of(e: Expression): Option[Piece] = e match {

@@ -330,9 +330,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. Where the constant can be the last day
-   * of a month, a result is out of order by up to 3 of 31 days and the time of a day. On a day on which a clock is set,
-   * a result is out of order by the hours of the change.
+   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. Where the
+   * constant can be the last day of a month, a result is out of order by up to 3 of 31 days and the time of a
+   * day. On a day on which a clock is set, a result is out of order by the hours of the change.
    */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def usual(time: Expression) = time match {

@@ -95,7 +95,7 @@ private[sparkzorder] object TextFunctions {
     case _ => false
   }
 
-  /** A number so small that its sum with a place in a text does not overflow, for which `try_add` returns NULL. */
+  /** A number so small that its sum with a place in a text cannot overflow: `try_add` would return NULL then. */
   private object Few {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n: Int, _) => math.abs(n.toLong) <= 1024
