@@ -3,6 +3,10 @@
 
 package io.sparkzorder.sources
 
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
@@ -14,6 +18,7 @@ import io.sparkzorder.cluster.{
   RankedColumn,
   ShuffleLayout
 }
+import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -143,4 +148,25 @@ private[sparkzorder] trait RegionPlans {
    * @param retainMs younger plans stay: another statement may be about to deal by them
    */
   def removeUnused(used: Set[String], retainMs: Long): Unit
+}
+
+/**
+ * The plans of a Delta or Iceberg table, in `_zorder/_grid` of its directory. The clean-up of Delta and
+ * Iceberg skips names that begin with `_`. If the directory cannot be written, a plan is lost when its
+ * statement ends.
+ */
+private[sources] final class PlansOfFormat(location: String, columns: Seq[OrderingColumn])
+    extends RegionPlans {
+  private lazy val store = new PlanStore(
+    new Path(location),
+    SparkLine.session(SparkSession.active).sessionState.newHadoopConf())
+  private val names = columns.map(_.name)
+  private val types = columns.map(_.dataType.json)
+
+  override def read(id: String): Option[FolderGrid] = store.read(id, names, types)
+  override def write(plan: RegionPlan): Unit = store.write(plan.id, names, types, plan.grid)
+  override def remove(id: String): Unit = store.remove(id)
+
+  override def removeUnused(used: Set[String], retainMs: Long): Unit =
+    store.removeUnused(used, retainMs)
 }

@@ -225,3 +225,19 @@ private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends 
   override def size(): Int = text.size()
   override def getSourceName: String = text.getSourceName
 }
+
+/** What the parser methods of one Spark line build on. */
+private[sql] trait DelegatingParser { self: ParserInterface =>
+
+  /** The next parser: Spark's, or that of another extension. */
+  def delegate: ParserInterface
+
+  /**
+   * @param condition parses a predicate
+   * @param next the next parser, which parses the whole text when it is not ours
+   */
+  protected def parse(
+      sqlText: String,
+      condition: StatementPart => Expression,
+      next: String => LogicalPlan): LogicalPlan
+}

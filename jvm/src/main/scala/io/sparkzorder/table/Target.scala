@@ -9,6 +9,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.conf.Setting
 import io.sparkzorder.errors.ZOrderErrors
@@ -105,4 +107,17 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   // Hive before version 4 reads no other timestamps than INT96
   override def defaults: Map[String, String] =
     if (isHiveFormat) Map("timestampType" -> "preserve") else Map.empty
+}
+
+/**
+ * An ordering column.
+ *
+ * @param parts name parts from the top level to the leaf, as the schema spells them
+ */
+private[sparkzorder] final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
+
+  /** Display name: `a.b`, parts quoted where they need it. */
+  def name: String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
+  }.mkString(".")
 }

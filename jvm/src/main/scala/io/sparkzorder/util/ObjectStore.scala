@@ -10,7 +10,14 @@ import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.commons.io.IOUtils
-import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{
+  CommonPathCapabilities,
+  EtagSource,
+  FileStatus,
+  FileSystem,
+  FSDataOutputStream,
+  Path
+}
 
 /**
  * Object stores: file systems without directories and without an atomic rename. An object appears at once
@@ -141,4 +148,21 @@ private[sparkzorder] object ObjectStore {
       try Some(IOUtils.toByteArray(in))
       finally in.close()
     } catch { case _: FileNotFoundException => None }
+}
+
+/**
+ * ETags: names of the content of an object, which a store gives. Two objects with one ETag have the same
+ * content; an ETag says nothing else, and cannot be computed from the content.
+ */
+private[sparkzorder] object Etags {
+
+  /** Empty where a listing has none. Spark drops the ETags of long listings. */
+  def of(status: FileStatus): String = status match {
+    case s: EtagSource => Option(s.getEtag).getOrElse("")
+    case _ => ""
+  }
+
+  /** False only if both ETags are known and differ. */
+  def mayHave(etag: String, status: FileStatus): Boolean =
+    etag == null || etag.isEmpty || Seq("", etag).contains(of(status))
 }

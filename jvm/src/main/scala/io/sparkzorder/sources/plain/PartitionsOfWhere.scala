@@ -3,15 +3,24 @@
 
 package io.sparkzorder.sources.plain
 
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.datasources.{
+  HadoopFsRelation,
+  InMemoryFileIndex,
+  LogicalRelation
+}
+import org.apache.spark.sql.sources.BaseRelation
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.types.{IntegerType, StructType}
 
 import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.skipping.predicate.FilterOnFooters
 import io.sparkzorder.table.TableFiles
 
 /** The partitions that a WHERE clause chooses. */
@@ -54,5 +63,73 @@ private[plain] final class PartitionsOfWhere(table: TableState, where: WhereClau
     where.checkAnalyzed(frame.queryExecution.analyzed)
     SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
     chosen.result()
+  }
+}
+
+/**
+ * Prunes files by the predicates of a WHERE clause on data columns. A file is kept unless the
+ * minima and maxima in its footer show that no row can match. Spark resolves and simplifies the
+ * predicate as it does for a query, so constants, casts and time zones mean the same as in a query.
+ * No row is read.
+ */
+private[plain] object DataPredicatePruning {
+
+  /**
+   * @return paths of the files that are kept; None if the clause uses no data column, or if there
+   *   are no files
+   * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_TRANSLATABLE
+   */
+  def prune(inputs: PlainInputs, where: WhereClause): Option[Set[Path]] =
+    // without files there is no schema to look columns up in
+    where.onFiles.filter(_ => inputs.files.nonEmpty).map(prune(inputs, where, _))
+
+  private def prune(
+      inputs: PlainInputs,
+      where: WhereClause,
+      predicate: Expression): Set[Path] = {
+    val session = inputs.session
+    val relation = HadoopFsRelation(
+      // the relation is planned but never read, so it needs no files
+      new InMemoryFileIndex(session, Nil, Map.empty, None),
+      inputs.listed.partitionSchema,
+      inputs.schema,
+      None,
+      inputs.target.format.reader,
+      Map.empty)(session)
+    val table = where.named(LogicalRelation(relation))
+    val query = SparkLine.frame(session, Filter(predicate, table)).queryExecution
+    where.checkAnalyzed(query.analyzed)
+    matching(inputs, query.optimizedPlan, relation)
+  }
+
+  private def matching(
+      inputs: PlainInputs,
+      plan: LogicalPlan,
+      relation: HadoopFsRelation): Set[Path] = {
+    val filters = plan.collect { case f: Filter => f.condition }
+    def isOwn(r: BaseRelation) = r match {
+      // column pruning makes a new relation, which has the same location object
+      case fs: HadoopFsRelation => fs.location eq relation.location
+      case _ => false
+    }
+    val files =
+      plan.collectFirst { case r: LogicalRelation if isOwn(r.relation) => r.output } match {
+        case Some(output) =>
+          val conf = inputs.session.sessionState.conf
+          val filter =
+            new FilterOnFooters(output, inputs.schema, inputs.listed.partitionSchema, conf)
+          val kept = filter(filters, inputs.files)
+          inputs.files.zipWithIndex.collect { case (f, i) if kept.get(i) => f }
+        // if the predicate can never be true, the optimizer leaves no relation in the plan
+        case None if plan.collectLeaves().forall(isEmpty) => Nil
+        case None => inputs.files
+      }
+    files.map(_.file.path).toSet
+  }
+
+  private def isEmpty(leaf: LogicalPlan): Boolean = leaf match {
+    case rows: LocalRelation => rows.data.isEmpty
+    case _ => false
   }
 }

@@ -3,18 +3,17 @@
 
 package io.sparkzorder.table.stats
 
-import java.util.Locale
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
-import org.apache.parquet.column.Encoding.BYTE_STREAM_SPLIT
+import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, FileMetaData}
+import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.schema.MessageType
 
@@ -22,7 +21,7 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
-import io.sparkzorder.util.{Interner, NameLookup}
+import io.sparkzorder.util.NameLookup
 
 /**
  * A data file and the part of its footer that OPTIMIZE needs. Footers of both formats are described
@@ -187,44 +186,15 @@ private[sparkzorder] object FooterReader {
       meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
 }
 
-/** Reads footers of Parquet files with parquet-hadoop's own reader. */
-private[sparkzorder] final class ParquetFooters(conf: Configuration)
-    extends (DataFile => ScannedFile) {
-  private val sharing = new Interner
-  // The options are built once, from `conf`. Built without a configuration, they would read
-  // Hadoop's XML files, which takes ten times as long as reading a footer.
-  private val options = HadoopReadOptions.builder(conf).build()
+/**
+ * Replaces equal values by one object, to save memory: thousands of files share few schemas and few
+ * maps of key-value metadata.
+ */
+private[stats] final class Interner {
+  private val seen = new ConcurrentHashMap[Any, Any]
 
-  override def apply(file: DataFile): ScannedFile = {
-    val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
-    val meta = metadata.getFileMetaData
-    val schema = sharing(meta.getSchema)
-    val blocks = metadata.getBlocks.asScala
-    val leaves = Array.fill(schema.getColumns.size)(ColumnStats.none)
-    val position =
-      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
-    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
-      val i = position(chunk.getPath.toArray.toSeq)
-      leaves(i) =
-        ColumnStats.merged(chunk.getPrimitiveType, leaves(i), ParquetColumnStats.of(chunk))
-    })
-    val filters = blocks.flatMap(_.getColumns.asScala)
-      .filter(_.getBloomFilterOffset >= 0).map(_.getPath.toArray.toSeq).toSet
-    ScannedFile(
-      file,
-      blocks.map(_.getRowCount).sum,
-      blocks.map(_.getTotalByteSize).sum,
-      schema,
-      sharing(meta.getKeyValueMetaData.asScala.toMap),
-      sharing(codecs(blocks.flatMap(_.getColumns.asScala).toSeq)),
-      leaves,
-      sharing(Option(meta.getCreatedBy).getOrElse("")),
-      bloomFilters = sharing(filters),
-      needsRowReader =
-        blocks.exists(_.getColumns.asScala.exists(_.getEncodings.contains(BYTE_STREAM_SPLIT))))
+  def apply[T](value: T): T = {
+    val first = seen.putIfAbsent(value, value)
+    (if (first == null) value else first).asInstanceOf[T]
   }
-
-  private def codecs(chunks: Seq[ColumnChunkMetaData]): Seq[String] =
-    chunks.groupBy(_.getCodec).toSeq.sortBy(c => -c._2.map(_.getTotalSize).sum)
-      .map(_._1.name.toLowerCase(Locale.ROOT))
 }
