@@ -81,29 +81,23 @@ private[sparkzorder] object ExclusiveFile {
   /** Writes a small file, which readers see either as it was or with all the new content. */
   def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit =
     if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
-    else renameOver(fs, path, content, conf)
-
-  private def renameOver(
-      fs: FileSystem,
-      path: Path,
-      content: Array[Byte],
-      conf: Configuration): Unit = {
-    val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
-    try {
-      overwrite(fs, temporary, content)
-      if (RawFiles.isLocal(fs)) {
-        val (from, to) = (RawFiles.local(temporary), RawFiles.local(path))
-        val _ = Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
-      } else {
-        FileContext.getFileContext(path.toUri, conf)
-          .rename(temporary, path, Options.Rename.OVERWRITE)
+    else {
+      val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
+      try {
+        overwrite(fs, temporary, content)
+        if (RawFiles.isLocal(fs)) {
+          val (from, to) = (RawFiles.local(temporary), RawFiles.local(path))
+          Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
+        } else {
+          FileContext.getFileContext(path.toUri, conf)
+            .rename(temporary, path, Options.Rename.OVERWRITE)
+        }
+      } catch {
+        case NonFatal(e) =>
+          fs.delete(temporary, false)
+          throw e
       }
-    } catch {
-      case NonFatal(e) =>
-        fs.delete(temporary, false)
-        throw e
     }
-  }
 
   private def overwrite(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     if (RawFiles.isLocal(fs)) {

@@ -17,9 +17,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
 /**
- * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on
- * local disk. Every name under `_zorder/` must begin with `_`, and a checksum file outlives its
- * file.
+ * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on local disk.
+ * Every name under `_zorder/` must begin with `_`, and a checksum file would stay when its file is removed.
  */
 private[sparkzorder] object RawFiles {
   def of(path: Path, conf: Configuration): FileSystem = path.getFileSystem(conf) match {
@@ -27,12 +26,13 @@ private[sparkzorder] object RawFiles {
     case other => other
   }
 
-  /** True for the local disk, whose files `java.nio` reaches too. */
+  /** True for the local disk, whose files `java.nio` reaches as well. */
   def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
 
-  private[util] def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
+  /** The path for `java.nio`. */
+  def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
 
-  /** Makes tasks write without checksum files on local disk too. */
+  /** Makes tasks, too, write without checksum files on local disk. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
     // the cache would return the file system that other code uses, which writes checksum files
@@ -85,7 +85,6 @@ private[sparkzorder] object Durable {
       ManyFiles.map(paths)(d =>
         try sync(d, StandardOpenOption.READ)
         catch { case _: IOException => () }) // some systems cannot open a directory
-      ()
     }
 
   private def sync(path: Path, option: StandardOpenOption): Unit =

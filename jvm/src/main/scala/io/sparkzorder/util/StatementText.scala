@@ -38,7 +38,7 @@ private[sparkzorder] object StatementText {
 
 /** Splits a setting at its commas, except inside back quotes. The parts keep their quotes. */
 private[sparkzorder] object NameList {
-  // a back quote that nothing closes stays, so that whoever parses the name refuses the name
+  // a back quote that is not closed stays, so that the parser of the name reports an error
   private val item = "(?:`(?:[^`]|``)*`|[^,])+".r
 
   def split(text: String): Seq[String] =
