@@ -27,7 +27,7 @@ private[sparkzorder] final class CatalogTables(session: Session, conf: Configura
   /** The target, with the tables that are at its path. */
   def known(target: Target): Target = target match {
     case p: PathTarget =>
-      // the checks of the target tell what is wrong with its path
+      // the checks of the target refuse a wrong path
       Try(new SameDirectory(p.location, conf)).fold(_ => p, d => p.copy(tables = at(d)))
     case other => other
   }
@@ -47,7 +47,7 @@ private[sparkzorder] final class CatalogTables(session: Session, conf: Configura
     }
   }
 
-  /** What the user may not look at is no table for the user. */
+  /** Skips what the user may not see. */
   private def logged[T](what: String, body: => T): Option[T] =
     try Some(body)
     catch {
@@ -66,8 +66,8 @@ private object CatalogTables {
 
 /**
  * Recognizes a directory under its other names: by symbolic links, by mount points of viewfs, and by
- * other schemes of its store. Most other paths are told apart by their texts alone, because to open the
- * file system of each would be slow.
+ * other schemes of its store. Most other paths are compared as texts alone, because opening the file system
+ * of each path would be slow.
  */
 private final class SameDirectory(directory: Path, conf: Configuration) {
   private val default = FileSystem.getDefaultUri(conf)

@@ -57,7 +57,7 @@ private[sparkzorder] final case class PathTarget(
     }
 
   /**
-   * The settings of the tables at the path. Other properties are only those of readers by name.
+   * The settings of the tables at the path. Their other properties are for readers that name the table.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING if two tables disagree
    */
@@ -98,7 +98,7 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   override def properties: Map[String, String] = table.properties
   override def tables: Seq[CatalogTable] = Seq(table)
 
-  // the fallback does no harm: a table of neither format is refused before anything is read
+  // a table of neither format is refused before anything is read, so any format does for it
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
   /** STORED AS PARQUET, not USING parquet. */

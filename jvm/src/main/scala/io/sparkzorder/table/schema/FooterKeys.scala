@@ -57,9 +57,8 @@ private[schema] object KeptKey {
 }
 
 /**
- * Merges the footer key-values of several files. Keys of a known form are joined. Any other key stays if
- * all files have the same value. Spark's own keys are left out, because Spark writes them into each new
- * file.
+ * Merges the footer key-values of several files. Values of a known form are joined. Any other key stays if
+ * all files have the same value. Spark's own keys are left out, because Spark writes them into each new file.
  *
  * The caller leaves files without rows out if other files have rows: the footer of an empty file does not
  * describe any row.
@@ -153,19 +152,19 @@ private object FooterKeys {
 }
 
 /**
- * The key in which Arrow's writers note Arrow's schema, a message of Arrow's IPC format in Base64. The
- * schema may hold copies of other footer keys, and these copies are what pyarrow reads.
+ * The key with Arrow's schema, a message of Arrow's IPC format in Base64. The schema may hold copies of other
+ * footer keys, and pyarrow reads these copies.
  *
- * The classes of Arrow that read it come with Spark. A schema with types that they do not know stays
- * only where nothing in it has to change.
+ * The schema is read by the classes of Arrow that come with Spark. A schema with types that these classes do
+ * not know stays only where nothing in it has to change.
  */
 private[schema] object ArrowSchemaKey {
   val Name = "ARROW:schema"
 
-  /** What is lost where the categories of a column have an order: that of the file's dictionary. */
+  /** Names the loss of an order of categories, which is the order of the file's dictionary. */
   def orderOf(column: String): String = s"the order of the categories of `$column`"
 
-  /** What only the dictionaries of the file hold. */
+  /** What would be lost because only the dictionaries of the file hold it. */
   def ordered(text: String): Seq[String] =
     read(text).toSeq.flatMap(s => fields(s).flatMap(ordered)).map(orderOf)
 
@@ -198,7 +197,7 @@ private[schema] object ArrowSchemaKey {
 
   /**
    * A field with what may differ from file to file made equal: the keys of a dictionary have the width
-   * that the values of one file need. A list of values that Polars notes in the field does not grow.
+   * that the values of one file need. A list of values that Polars keeps in the field does not grow.
    */
   private def joinable(f: Field, isSeveral: Boolean): Field = {
     val isFixed = f.getMetadata.keySet.asScala.exists(_.startsWith("_PL_ENUM_VALUES"))
@@ -247,5 +246,5 @@ private[schema] object ArrowSchemaKey {
   // a Spark without Arrow's jars has no such class
   private def attempt[T](body: => T): Option[T] =
     try Option(body)
-    catch { case e @ (NonFatal(_) | _: LinkageError) => val _ = e; None }
+    catch { case NonFatal(_) | _: LinkageError => None }
 }

@@ -23,16 +23,16 @@ private[schema] trait KnownKey {
 }
 
 /**
- * The key in which pandas notes its index and the types of its columns.
+ * The key with the index of pandas and the types of its columns.
  *
- * An index is a column of the file, or a RangeIndex, which is not: it numbers the rows by their order.
- * A rewritten file has another order, so a RangeIndex goes. A RangeIndex from 0 by 1 without a name is
- * what pandas gives to any rows; another one is data, as its numbers or its name are nowhere else.
+ * An index is a column of the file or a RangeIndex, which numbers the rows by their order. A rewritten file
+ * has another order, so a RangeIndex is removed. A RangeIndex from 0 by 1 without a name is the default of
+ * pandas. Any other RangeIndex is data, because its numbers or its name are nowhere else.
  */
 private[schema] object PandasKey extends KnownKey {
   val Name = "pandas"
 
-  // who has written the key; says nothing of the rows
+  // the writer of the key, which does not describe rows
   private val Author = Seq("creator", "pandas_version")
   private val Category = "categorical"
 
@@ -56,7 +56,7 @@ private[schema] object PandasKey extends KnownKey {
         })
   }
 
-  /** Takes out what is not true of other rows; returns what that is. */
+  /** Removes what does not hold for the rows of a new file, and returns a text for each removal. */
   private def prepared(json: ObjectNode, value: FooterValue): Seq[String] = {
     val lost = ArrayBuffer.empty[String]
     val index = elements(json, "index_columns")
@@ -145,9 +145,9 @@ private[schema] object PandasKey extends KnownKey {
 }
 
 /**
- * The key that makes a Parquet file a GeoParquet file. What it says of the geometries of one file is
- * joined: their bounding box, which may be left out, and their types, where an empty list says that they
- * are not known. All else must be the same in all files.
+ * The key that makes a Parquet file a GeoParquet file. The bounding boxes and the types of the geometries of
+ * all files are joined. A file may have no box, and an empty list of types means that the types are not known.
+ * All other members must be the same in all files.
  */
 private[schema] object GeoKey extends KnownKey {
   val Name = "geo"
@@ -192,9 +192,8 @@ private[schema] object GeoKey extends KnownKey {
 
   private def others(column: ObjectNode): ObjectNode = FooterJson.without(column, Box, Types)
 
-  private def put(column: ObjectNode, member: String, value: Option[JsonNode]): Unit = {
-    val _ = value.fold(column.remove(member))(v => column.set[JsonNode](member, v))
-  }
+  private def put(column: ObjectNode, member: String, value: Option[JsonNode]): Unit =
+    value.fold(column.remove(member))(v => column.set[JsonNode](member, v))
 
   /**
    * The box around two boxes of as many dimensions, if there is one. A box across the antimeridian has
@@ -231,7 +230,7 @@ private[schema] object GeoKey extends KnownKey {
 
 /** JSON in the footers of other writers. */
 private[schema] object FooterJson {
-  // all in ASCII, which the footers of both formats hold
+  // in ASCII, which the footers of both formats can hold
   private val mapper =
     JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build()
 
@@ -244,7 +243,7 @@ private[schema] object FooterJson {
   /** The same without some members; what is left is shared. */
   def without(json: ObjectNode, members: String*): ObjectNode = {
     val copy = mapper.createObjectNode()
-    val _ = copy.setAll[JsonNode](json)
+    copy.setAll[JsonNode](json)
     members.foreach(m => copy.remove(m))
     copy
   }
@@ -254,9 +253,9 @@ private[schema] object FooterJson {
    * objects at once.
    *
    * @param prepare changes an object before it is compared
-   * @param join puts what both objects say in these members into the first one; false if they do not
-   *   fit each other
-   * @return the joined object, or what becomes of the key without one
+   * @param join merges these members of both objects into the first object; false if they do not fit each
+   *   other
+   * @return the joined object, or the result for the key if the values cannot be joined
    */
   def join(key: String, values: Seq[FooterValue], members: String*)(
       prepare: (ObjectNode, FooterValue) => Unit)(

@@ -44,8 +44,7 @@ private[sparkzorder] final class OutputSchema(
   // Spark's own writer with the standard layout: no legacy format, TIMESTAMP_MICROS, field ids
   private val sparkConverter = new SparkToParquetSchemaConverter(
     writeLegacyParquetFormat = false,
-    outputTimestampType =
-      org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
+    outputTimestampType = SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
     useFieldId = true)
 
   /** The schema that Spark's writer would choose for a Spark schema alone. */
@@ -96,13 +95,16 @@ private[sparkzorder] final class OutputSchema(
       if (found.forall(_._1.exists(_.isRepetition(Repetition.REQUIRED)))) Repetition.REQUIRED
       else Repetition.OPTIONAL
     // the type of a default comes from no file and has no id of its own
-    val ids = types.filterNot(_ eq spark).map(t => Option(t.getId))
-    val id = single(ids).flatten
+    val id = types.filterNot(_ eq spark).map(t => Option(t.getId)).distinct match {
+      case Seq(same) => same
+      case _ => None
+    }
     val made = (spark, dataType) match {
       case (p: PrimitiveType, _) => leaf(p, types)
       case (g: GroupType, s: StructType) => struct(path, s, g, present)
-      case (g: GroupType, a: ArrayType) => list(path, a, g, present)
-      case (g: GroupType, m: MapType) => map(path, m, g, present)
+      case (g: GroupType, a: ArrayType) => nested(path, g, present, isList, Seq(a.elementType))
+      case (g: GroupType, m: MapType) =>
+        nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
       // the only other type that Spark writes as a group
       case (g, _) => variant(g, types)
     }
@@ -139,9 +141,9 @@ private[sparkzorder] final class OutputSchema(
     }
 
   /**
-   * A value of the type VARIANT. Spark's reader puts the parts of shredded values together, and the
-   * values are written in one piece, since each file may be shredded in another way. The annotation
-   * and the names that all files agree on stay.
+   * The type of a VARIANT. Each file may be shredded in another way, so the new files are not shredded: Spark's
+   * reader puts the parts of a value together, and each value is written in one piece. The annotation and the
+   * names stay if all files agree on them.
    */
   private def variant(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
@@ -160,20 +162,6 @@ private[sparkzorder] final class OutputSchema(
     }
     spark.withNewFields(fields.toSeq: _*)
   }
-
-  private def list(
-      path: Seq[String],
-      a: ArrayType,
-      spark: GroupType,
-      present: Seq[(Type, String)]): Type =
-    nested(path, spark, present, isList, Seq(a.elementType))
-
-  private def map(
-      path: Seq[String],
-      m: MapType,
-      spark: GroupType,
-      present: Seq[(Type, String)]): Type =
-    nested(path, spark, present, isMap, Seq(m.keyType, m.valueType))
 
   /**
    * The type of a list or map. The standard layout has three levels, and its names inside are kept.
@@ -229,9 +217,6 @@ private[sparkzorder] final class OutputSchema(
     g.getFields.asScala.find(_.getName == name)
       .orElse(g.getFields.asScala.find(f => sameName(f.getName, name)))
 
-  private def single[T](values: Seq[T]): Option[T] =
-    if (values.distinct.size == 1) values.headOption else None
-
   private def rename(t: Type, name: String): Type =
     rebuilt(t, name, t.getRepetition, Option(t.getId))
 
@@ -256,11 +241,10 @@ private[sparkzorder] object ParquetTypes {
    * Rejects a file with a type that Spark cannot read.
    *
    * @param conf settings by which the file is read
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE; names the column and
-   *   type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
    */
   def checkReadable(footer: ScannedFile, conf: SQLConf): Unit =
-    leaves(footer).find { case (_, leaf) => isUnreadable(leaf, conf) }.foreach {
+    leaves(footer.schema, Nil).find { case (_, leaf) => isUnreadable(leaf, conf) }.foreach {
       case (path, leaf) =>
         throw ZOrderErrors.typeNotReadable(
           path.mkString("."),
@@ -272,11 +256,10 @@ private[sparkzorder] object ParquetTypes {
    * Rejects a file with a type that Spark would change. Spark reads such a column as another type
    * and would write that other type.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE; names the column and
-   *   type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
    */
   def checkWritable(footer: ScannedFile): Unit =
-    leaves(footer).foreach { case (path, leaf) =>
+    leaves(footer.schema, Nil).foreach { case (path, leaf) =>
       changesTo(leaf).foreach { to =>
         throw ZOrderErrors.typeNotWritable(
           path.mkString("."),
@@ -301,9 +284,6 @@ private[sparkzorder] object ParquetTypes {
     case other => other
   }
 
-  private def leaves(footer: ScannedFile): Seq[(Seq[String], PrimitiveType)] =
-    leaves(footer.schema, Nil)
-
   private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {
     case p: PrimitiveType => Seq(path -> p)
     case g: GroupType =>
@@ -317,7 +297,7 @@ private[sparkzorder] object ParquetTypes {
       case _ =>
         annotation match {
           case ts: TimestampLogicalTypeAnnotation =>
-            ts.getUnit == TimeUnit.NANOS && !nanosAsLong(conf)
+            ts.getUnit == TimeUnit.NANOS && !conf.getConf(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG)
           case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime(conf)
           case _ => false
         }
@@ -327,9 +307,6 @@ private[sparkzorder] object ParquetTypes {
   // the type TIME is new in Spark 4.1 and disabled there by default
   private def hasTime(conf: SQLConf): Boolean =
     Try(conf.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
-
-  private def nanosAsLong(conf: SQLConf): Boolean =
-    conf.getConf(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG)
 
   private def changesTo(t: PrimitiveType): Option[String] =
     t.getLogicalTypeAnnotation match {

@@ -73,7 +73,7 @@ private[sparkzorder] final case class ColumnStats(
   /** [[bounds]] after [[in]], as a range of Catalyst values. */
   def range: Option[FileRange] = bounds.map { case (a, b) => FileRange(a, b) }
 
-  /** The same, which tells a unit without a value from a unit of which nothing is known. */
+  /** The same, but different for a unit without a value and a unit of which nothing is known. */
   def columnRange: ColumnRange =
     if (onlyNulls) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
 
@@ -97,7 +97,7 @@ private[sparkzorder] object ColumnStats {
   /** The statistics of no rows. */
   val none: ColumnStats = ColumnStats(0, null, null, known = true)
 
-  /** Statistics that say nothing. */
+  /** Statistics of which nothing is known. */
   val unknown: ColumnStats = ColumnStats(-1L, null, null, known = false)
 
   /** The statistics of a column that the file lacks: it is NULL in every row. */
@@ -219,19 +219,12 @@ private[sparkzorder] object FileRange {
       column: OrderingColumn,
       file: ScannedFile,
       sameName: (String, String) => Boolean): ColumnRange =
-    leaf(column, file, sameName) match {
+    ColumnLookup.position(file.schema, column.parts, sameName) match {
       case Some(i) if file.rows > 0 =>
         val t = file.schema.getColumns.get(i).getPrimitiveType
         file.leaves(i).in(t, column.dataType).columnRange
       case _ => ColumnRange.Empty
     }
-
-  /** Position of a column among the leaves of a file, if the file has it. */
-  def leaf(
-      column: OrderingColumn,
-      footer: ScannedFile,
-      sameName: (String, String) => Boolean): Option[Int] =
-    ColumnLookup.position(footer.schema, column.parts, sameName)
 }
 
 /**

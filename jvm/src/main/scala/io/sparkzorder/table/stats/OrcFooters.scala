@@ -19,7 +19,6 @@ import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, OrcFiles, OrcLeaf, OrcSchema, OrderingColumn}
-import io.sparkzorder.util.Interner
 
 /** Reads footers of ORC files with ORC's own reader, and describes them in Parquet's types. */
 private[sparkzorder] final class OrcFooters(conf: Configuration) extends (DataFile => ScannedFile) {

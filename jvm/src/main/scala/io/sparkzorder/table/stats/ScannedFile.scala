@@ -5,7 +5,6 @@ package io.sparkzorder.table.stats
 
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
@@ -59,9 +58,9 @@ private[sparkzorder] final case class ScannedFile(
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
 
   /**
-   * True if the dates and timestamps of a Parquet file mean the same to every reader. In other files
-   * Spark converts early ones from the Julian calendar if the file or the session says so. The rule
-   * is the same as in Spark's `DataSourceUtils`.
+   * True if all readers see the same dates and timestamps in a Parquet file. In other files Spark converts early
+   * values from the Julian calendar, depending on the file and the session. The rule is that of Spark's
+   * `DataSourceUtils`.
    */
   def isProleptic: Boolean =
     keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
@@ -105,9 +104,6 @@ private[sparkzorder] object ColumnNames {
 /** Reads footers, several at once. Each format has its own reader. */
 private[sparkzorder] object FooterReader {
 
-  /** Reading a footer is mostly waiting, so there may be more threads than cores. */
-  val Threads = 16
-
   /**
    * The footers of some files, in their order.
    *
@@ -131,8 +127,7 @@ private[sparkzorder] object FooterReader {
       size: Int = 1000): Iterator[IndexedSeq[ScannedFile]] = {
     val read = footers(format, conf)
     files.grouped(size).map { part =>
-      SparkPrivate.inParallel(part, "zorder-footers", Threads)(f =>
-        read(f).only(columns)).toIndexedSeq
+      SparkPrivate.inParallel(part)(f => read(f).only(columns)).toIndexedSeq
     }
   }
 
@@ -142,7 +137,7 @@ private[sparkzorder] object FooterReader {
       conf: Configuration,
       format: DataFormat): IndexedSeq[Try[ScannedFile]] = {
     val read = footers(format, conf)
-    SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
+    SparkPrivate.inParallel(files)(f => Try(read(f))).toIndexedSeq
   }
 
   /**
@@ -174,8 +169,7 @@ private[sparkzorder] object FooterReader {
       } finally reader.close()
     } catch {
       case e: ZOrderException => throw e
-      case e: ParquetCryptoRuntimeException =>
-        val _ = e
+      case _: ParquetCryptoRuntimeException =>
         throw ZOrderErrors.fileEncrypted(file.path.toString)
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
