@@ -37,7 +37,7 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.SortByContext
  * The clause SORT BY of a CREATE TABLE or REPLACE TABLE. All other clauses are those of the next
  * parser, which reads the statement with blanks in place of ours.
  *
- * What the next parser accepts as it stands is not ours: a query may end in `SORT BY zorder(a, b)`.
+ * A statement that the next parser accepts unchanged is not ours: a query may end in `SORT BY zorder(a, b)`.
  *
  * @param text the statement
  * @param tokens of the statement
@@ -178,8 +178,8 @@ private object CreateSortBy {
 }
 
 /**
- * Checks the declared order of a new table: of SORT BY, and of the same properties in TBLPROPERTIES.
- * A table is not made with an order that its writes could not keep.
+ * Checks the declared order of a new table, whether by SORT BY or by the same properties in TBLPROPERTIES.
+ * Refuses an order that writes to the table could not keep.
  */
 private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
 
@@ -214,7 +214,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
 
   private def declared(table: CatalogTable): Option[DeclaredOrder] =
     if (DeclaredOrder.isAuto(table)) Some(DeclaredOrder.auto)
-    // what Impala or Hive declared may be of columns that only they know
+    // an order that Impala or Hive has declared may have columns that Spark does not know
     else if (!table.properties.contains(Settings.Columns.propertyKey)) None
     else DeclaredOrder.of(table)
 
@@ -265,8 +265,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
   private def ofCatalog(create: V2CreateTablePlan): Option[String] =
     create.collectFirst { case r: ResolvedIdentifier =>
       r.catalog.getClass.getName.toLowerCase(Locale.ROOT)
-    }
-      .flatMap(name => Seq("delta", "iceberg", "hudi").find(name.contains))
+    }.flatMap(name => Seq("delta", "iceberg", "hudi").find(name.contains))
 
   private def schema(query: LogicalPlan, names: Seq[String]): StructType =
     StructType(query.schema.zip(names).map { case (f, name) => f.copy(name = name) })
