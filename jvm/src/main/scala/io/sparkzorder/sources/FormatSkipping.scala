@@ -13,7 +13,7 @@ import io.sparkzorder.skipping.predicate.FileBounds
 import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 import io.sparkzorder.util.WeightedCache
 
-/** Bounds of files that queries have asked for, by the states of tables. All sessions share them. */
+/** The bounds of files that queries need, by the states of tables. All sessions share them. */
 private[sources] object FormatSkipping {
   private val cache = new WeightedCache[AnyRef, FileBounds](_.bytes)
 

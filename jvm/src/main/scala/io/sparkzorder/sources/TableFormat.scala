@@ -14,9 +14,9 @@ import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * A table that OPTIMIZE can rewrite. Its implementations tell how the files of a table are listed, what
- * is known of them, how new files are written and how they replace the old ones. The choice of the
- * files, the sample, the places of the rows and the report are the same for all tables.
+ * A table that OPTIMIZE can rewrite. Its implementations list the files of a table and their statistics, write
+ * new files, and replace the old ones by them. The choice of the files, the sample, the places of the rows and
+ * the report are the same for all tables.
  *
  * One statement calls the methods of the lower part in the order in which they stand here, then those of
  * [[TableListing]], of [[TableSnapshot]] and, for each batch, of [[FormatRows]].
@@ -31,7 +31,7 @@ private[sparkzorder] trait TableFormat {
   /** The settings of a statement. */
   def settings(user: Session, options: Map[String, String]): Settings
 
-  /** The latest layout; None if the table's history knows of none, or a column of it is gone. */
+  /** The latest layout; None if the table's history has none, or if one of its columns was dropped. */
   def lastLayout: Option[LastLayout]
 
   /**
@@ -39,14 +39,12 @@ private[sparkzorder] trait TableFormat {
    *
    * @param bytes of the table
    */
-  def daysSinceChange(bytes: Long): Option[Long] = {
-    val _ = bytes
+  def daysSinceChange(bytes: Long): Option[Long] =
     RecentChange.daysAgo(
       lastLayout.map(_.sinceMs).filter(_ > 0).toSeq,
       System.currentTimeMillis())
-  }
 
-  /** True for a table that is declared to be ordered as its recorded workload asks. */
+  /** True for a table whose declared order is AUTO: its recorded workload chooses the columns. */
   def isAuto: Boolean = false
 
   /** The order of a table without a layout, if the statement names no columns. */
@@ -73,11 +71,11 @@ private[sparkzorder] trait TableFormat {
   /** The table as it is now. */
   def list(statement: Statement): TableListing
 
-  /** The statement by which the second of two passes lists files: it finds whatever the first pass has dealt. */
+  /** The statement with which the second of two passes lists files. It finds all files of the first pass. */
   def ofSecondPass(statement: Statement): Statement = statement
 
-  /** Cleans up after a statement that has failed; what fails here is added to `cause`. */
-  def abandon(cause: Throwable): Unit = { val _ = cause }
+  /** Cleans up after a statement that has failed. Errors of the clean-up are added to `cause`. */
+  def abandon(cause: Throwable): Unit = ()
 }
 
 /** A table at one moment, before its ordering columns are known. */
@@ -125,18 +123,15 @@ private[sparkzorder] trait TableSnapshot {
   def leftOut: Seq[String]
 
   /**
-   * Refuses files that must not be rewritten. The caller asks before the first batch, so that no batch
-   * is committed by a statement that is refused.
+   * Refuses files that must not be rewritten. It is called before the first batch, so that a statement that is
+   * refused commits no batch.
    *
    * @param room bytes that are needed at once for new files
    */
   def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit
 
-  /** One of some files that is not there any more as it was listed; None also if nobody can tell. */
-  def changed(files: Seq[FormatFile]): Option[String] = {
-    val _ = files
-    None
-  }
+  /** A file that was removed or overwritten since it was listed; None also if that cannot be found out. */
+  def changed(files: Seq[FormatFile]): Option[String] = None
 
   /**
    * The rows of some files of one group, with the format's deletes applied. The caller closes them.
@@ -152,15 +147,12 @@ private[sparkzorder] trait TableSnapshot {
   def finish(done: Seq[Rewritten], statement: Statement): Unit
 
   /**
-   * What readers may see otherwise in the new files; parts of a sentence.
+   * What readers may see differently in the new files; parts of a sentence.
    *
    * @param plans of all batches
    * @param rewritten the files of all batches
    */
-  def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = {
-    val _ = (plans, rewritten)
-    Nil
-  }
+  def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = Nil
 
   /** Where plans in two passes are kept; None if each folder must be rewritten by one shuffle. */
   def plans: Option[RegionPlans] = None
@@ -181,9 +173,9 @@ private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
   def files: IndexedSeq[FormatFile]
 
   /**
-   * Writes the rows into new files, which take the place of the old ones in one commit. If that fails,
-   * nothing has changed and the new files are deleted; they stay only if nobody can know whether the
-   * commit succeeded.
+   * Writes the rows into new files, which take the place of the old ones in one commit. If that fails, the
+   * table has not changed and the new files are deleted. They stay if it is unknown whether the commit
+   * succeeded.
    *
    * Writing and committing are one step, since a format may commit inside the code that writes.
    *
@@ -236,9 +228,10 @@ private[sparkzorder] final case class OptimizeClauses(
       if (auto) " ZORDER BY AUTO"
       else if (columns.isEmpty) ""
       else columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
-    val intoText = into.map(d => s" INTO '$d'").getOrElse("")
-    s"Optimize $target${if (full) " FULL" else ""}$filter$by$intoText${if (dryRun) " DRY RUN"
-      else ""}"
+    val ofFull = if (full) " FULL" else ""
+    val ofInto = into.map(d => s" INTO '$d'").getOrElse("")
+    val ofDryRun = if (dryRun) " DRY RUN" else ""
+    s"Optimize $target$ofFull$filter$by$ofInto$ofDryRun"
   }
 }
 

@@ -3,10 +3,11 @@
 
 package io.sparkzorder.sources.delta
 
+import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.apache.spark.paths.SparkPath
-import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
@@ -64,24 +65,21 @@ private[delta] final class DeltaSnapshot(
 /**
  * @param path in the form of `_metadata.file_path`
  * @param add the entry of the Delta log
- * @param times see [[partitionTimes]]
+ * @param partitionTimes the partition values of timestamp type, as the Delta log writes them
  */
 private[delta] final class DeltaFile(
     override val path: String,
     val add: AddFile,
     override val folder: FormatFolder,
     override val columns: IndexedSeq[FileColumnInfo],
-    times: Seq[String])
+    val partitionTimes: Seq[String])
     extends FormatFile {
-
-  /** The partition values of timestamp type, as the Delta log writes them. */
-  val partitionTimes: Seq[String] = times
 
   /**
    * True if a partition timestamp has no zone, so that each session reads it in its own time zone. Newer
    * versions of Delta write these timestamps in UTC.
    */
-  def isZoneless: Boolean = times.exists(!_.endsWith("Z"))
+  def isZoneless: Boolean = partitionTimes.exists(!_.endsWith("Z"))
 
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
@@ -95,20 +93,20 @@ private[delta] final class DeltaFile(
    * Delta's OPTIMIZE. A file that waits for the second of two passes does not count, because that pass
    * rewrites it anyway.
    */
-  private val isWorn: Boolean =
+  private val hasManyDeletes: Boolean =
     !DeltaLayouts.dealt(add).exists(_.region > 0) &&
       add.deletedToPhysicalRecordsRatio.exists(_ > DeltaFile.MaxDeleted)
 
   override def writtenAt: Long = add.modificationTime
-  override val dealt: Option[DealtTo] = if (isWorn) None else DeltaLayouts.dealt(add)
-  override val finishedPlan: Option[String] = if (isWorn) None else DeltaLayouts.finishedPlan(add)
+  override val dealt: Option[DealtTo] = if (hasManyDeletes) None else DeltaLayouts.dealt(add)
+  override val finishedPlan: Option[String] = if (hasManyDeletes) None else DeltaLayouts.finishedPlan(add)
 
-  override val layout: Option[LayoutTag] = if (isWorn) None else DeltaLayouts.of(add)
+  override val layout: Option[LayoutTag] = if (hasManyDeletes) None else DeltaLayouts.of(add)
 
-  // Each worn file gets a commit of its own. With the same commit, several worn files would pass as the
-  // files of one INSERT that was distributed well.
+  // Each file with many deletes gets a commit of its own. With the same commit, several such files would pass
+  // as the files of one INSERT that was distributed well.
   override val commit: Option[Long] =
-    Some(if (isWorn) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
+    Some(if (hasManyDeletes) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
 }
 
 private[delta] object DeltaFile {
@@ -138,8 +136,6 @@ private[delta] final class DeltaFiles(
         times(add))
     }.toIndexedSeq.sortBy(_.path)
   }
-
-  def isKnown(folder: FormatFolder): Boolean = folders.valuesIterator.contains(folder)
 
   private def times(add: AddFile): Seq[String] =
     partitions.filter(_.dataType == TimestampType).flatMap(text(add, _))
@@ -180,7 +176,7 @@ private object DeltaFiles {
   }
 }
 
-/** What Delta's statistics say of the ordering columns of files. */
+/** Delta's statistics of the ordering columns of files. */
 private[delta] final class DeltaStatistics(
     session: Session,
     state: Snapshot,
@@ -197,17 +193,15 @@ private[delta] final class DeltaStatistics(
 
   /** Of new files. */
   def of(adds: Seq[AddFile]): Map[String, IndexedSeq[FileColumnInfo]] = {
-    val rows = new java.util.ArrayList[org.apache.spark.sql.Row]()
-    adds.foreach(a => rows.add(org.apache.spark.sql.Row(a.path, a.stats)))
     val texts = session.createDataFrame(
-      rows,
+      adds.map(a => Row(a.path, a.stats)).asJava,
       new StructType().add("path", StringType).add("stats", StringType))
     read(session, texts.withColumn("stats", from_json(col("stats"), state.statsSchema)))
   }
 
   private def read(
       session: Session,
-      files: org.apache.spark.sql.DataFrame): Map[String, IndexedSeq[FileColumnInfo]] = {
+      files: DataFrame): Map[String, IndexedSeq[FileColumnInfo]] = {
     val frame: Frame = SparkLine.frame(session, files.queryExecution.analyzed)
     val schema = frame.schema("stats").dataType.asInstanceOf[StructType]
     val ofColumns = columns.zip(physical).flatMap { case (c, path) =>
@@ -228,16 +222,9 @@ private[delta] final class DeltaStatistics(
   }
 
   /** NULL where there are no such statistics. */
-  private def stat(schema: StructType, path: Seq[String], dataType: DataType): Column = {
-    def exists(in: DataType, parts: Seq[String]): Boolean = (in, parts) match {
-      case (_, Nil) => true
-      case (s: StructType, head +: tail) =>
-        s.fields.find(_.name == head).exists(f => exists(f.dataType, tail))
-      case _ => false
-    }
-    if (!exists(schema, path)) lit(null).cast(dataType)
+  private def stat(schema: StructType, path: Seq[String], dataType: DataType): Column =
+    if (!DeltaLayouts.contains(schema, path)) lit(null).cast(dataType)
     else col(("stats" +: path).map(quoteIdentifier).mkString(".")).cast(dataType)
-  }
 
   private def info(row: InternalRow, at: Int, c: Int, records: Option[Long]): FileColumnInfo = {
     val dataType = columns(c).dataType
@@ -254,7 +241,7 @@ private[delta] final class DeltaStatistics(
     FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
   }
 
-  /** Bytes that are no UTF-8 become U+FFFD in the log: the value is another one then. */
+  /** False for a bound of invalid UTF-8, which the log replaces by U+FFFD, another value. */
   private def isText(bound: Any): Boolean = bound match {
     case s: UTF8String => !s.toString.contains('\uFFFD')
     case _ => true

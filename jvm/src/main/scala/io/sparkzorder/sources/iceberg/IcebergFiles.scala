@@ -79,7 +79,7 @@ private[iceberg] final class IcebergFile(
     else math.max(0L, file.recordCount - deleted)
 
   override def dealt: Option[DealtTo] = NamesOfPasses.dealt(path)
-  // files that were taken over bring names along
+  // a file that was added from another table has a name of that table
   override def finishedPlan: Option[String] =
     NamesOfPasses.finishedPlan(path).filter(_ => layout.isDefined)
 
@@ -105,20 +105,13 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
       .includeColumnStats(columns.map(_.path).asJava)
     val tasks = filter.fold(all)(all.filter).planFiles()
     try {
-      tasks.asScala.map { t =>
-        val task = t.asInstanceOf[FileScanTask]
+      tasks.asScala.map { task =>
         val file = task.file
         val folder = folders.computeIfAbsent(
           file.specId,
           file.partition,
           () => new FormatFolder(task.spec.partitionToPath(file.partition), file.specId))
-        new IcebergFile(
-          file,
-          task,
-          folder,
-          infos(file),
-          layouts.of(file),
-          layouts.isForgotten(file))
+        new IcebergFile(file, task, folder, infos(file), layouts.of(file), layouts.isForgotten(file))
       }.toIndexedSeq.sortBy(_.path)
     } finally tasks.close()
   }
@@ -127,8 +120,8 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
 }
 
 /**
- * What manifests say of one column of a file, with bounds as Catalyst values. Bounds of texts and
- * bytes may be cut; they still hold all values.
+ * The statistics of one column of a file in the manifests, with bounds as Catalyst values. Bounds of texts and
+ * bytes may be truncated; all values are still between them.
  *
  * @param id of the column's field
  */
@@ -169,7 +162,7 @@ private[iceberg] final class IcebergValues(id: Int, stored: Type, dataType: Data
     case (FloatType, f: java.lang.Float) => Some(f.floatValue)
     case (DoubleType, d: java.lang.Double) => Some(d.doubleValue)
     case (BooleanType, b: java.lang.Boolean) => Some(b.booleanValue)
-    // bytes that are no UTF-8 are read as U+FFFD: the value is another one then
+    // invalid UTF-8 is read as U+FFFD, which is another value
     case (_: StringType, s) =>
       Some(s.toString).filterNot(_.contains('\uFFFD')).map(UTF8String.fromString)
     case (d: DecimalType, b: java.math.BigDecimal) => Some(Decimal(b, d.precision, d.scale))

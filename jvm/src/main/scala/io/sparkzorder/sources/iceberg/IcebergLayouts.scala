@@ -17,9 +17,9 @@ import org.apache.iceberg.util.SnapshotUtil
 import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 
 /**
- * The layouts that a table's snapshots tell of. A file has the sequence number of the snapshot that
- * added it, and the summary of that snapshot has the layout. Each summary also lists the earlier
- * runs of the same layout, so that the expiry of their snapshots does not make their files new.
+ * The layouts in the summaries of a table's snapshots. A file has the sequence number of the snapshot that added
+ * it, and the summary of that snapshot has the layout. Each summary also lists the earlier runs of the same
+ * layout, so that their files do not become new when their snapshots expire.
  */
 private[iceberg] final class IcebergLayouts(table: BaseTable) {
   import IcebergLayouts._
@@ -115,8 +115,8 @@ private[iceberg] object IcebergLayouts {
 }
 
 /**
- * What the name of a data file says of a layout in two passes: `zorder-<plan>-<region>-<name>` for the first
- * pass and `zorder-<plan>-final-<name>` for the second. The metadata of Iceberg have no other place for it: the
+ * The pass of a layout in two passes, in the name of a data file: `zorder-<plan>-<region>-<name>` for the first
+ * pass and `zorder-<plan>-final-<name>` for the second. The metadata of Iceberg have no better place: the
  * summary of a snapshot expires, and is too small for the regions of thousands of files.
  */
 private[iceberg] object NamesOfPasses {
@@ -151,7 +151,7 @@ private[iceberg] object NamesOfPasses {
   }
 }
 
-/** Puts files where the table would put them, with names that tell of the pass. */
+/** Puts files where the table would put them, under names with the pass. */
 private[iceberg] final class LocationsOfPass(table: LocationProvider, pass: PlannedPass)
     extends LocationProvider {
   override def newDataLocation(name: String): String =

@@ -38,7 +38,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
   private val conf = session.newHadoopConf()
   private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
 
-  // files without rows say nothing of rows
+  // the footers of files without rows do not describe rows
   private val holding =
     if (footers.exists(_.rows > 0)) footers.filter(_.rows > 0) else footers
 
@@ -149,8 +149,8 @@ private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) 
 }
 
 /**
- * Which values sessions with other settings, or of another Spark, see otherwise in the new files: those that
- * Spark's reader makes from more than the stored value. This session sees the same values.
+ * The values that sessions with other settings, or of another Spark, see differently in the new files, because
+ * Spark's reader computes them from more than the stored value. This session sees the same values as before.
  *
  * @param files that are rewritten
  */
@@ -160,7 +160,7 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   def changes: Seq[String] =
     if (inputs.target.format != ParquetFiles) Nil else int96.toSeq ++ structs
 
-  /** Spark shifts INT96 of other writers than parquet-mr if the session says so; we write as parquet-mr. */
+  /** With a setting, Spark shifts INT96 of writers other than parquet-mr. The new files are written by parquet-mr. */
   private def int96: Option[String] =
     files.find(f => !f.createdBy.startsWith("parquet-mr") && hasInt96(f.schema)).map { f =>
       val key = SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION.key
@@ -172,7 +172,7 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   private def hasInt96(schema: MessageType): Boolean =
     schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
 
-  /** A struct none of whose asked fields a file has was NULL; the new files have all fields. */
+  /** If a file has none of the fields that a query reads of a struct, the struct is NULL; new files have all fields. */
   private def structs: Seq[String] = {
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>
       structsIn(f.schema, Nil).map { case (path, fields) => (path, fields, f) })

@@ -57,7 +57,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
     val log = TableLog.read(table.state)
     val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
     OrderingColumns.recordInForce(log).orElse(log.inForce.headOption.map(_._2)).map { r =>
-      // words that the parser keeps to itself are names of columns all the same
+      // a reserved word of the parser may be the name of a column, too
       val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
     }
@@ -151,7 +151,7 @@ private[plain] trait PlainCommitter {
   /** True if a run may leave a folder half laid out, for a later run to go on with. */
   def canPlan: Boolean = false
 
-  /** What else the result row says; parts of a sentence. */
+  /** What the result row adds; parts of a sentence. */
   def remarks: Seq[String] = Nil
 
   /** Refuses a target that must not be touched, before anything is listed. */
@@ -175,7 +175,7 @@ private[plain] trait PlainCommitter {
       guard: IndexedSeq[FormatFile] => Unit): Rewritten
 
   /** Removes replaced files whose time is over, between two batches. */
-  def free(phases: Phases): Unit = { val _ = phases }
+  def free(phases: Phases): Unit = ()
 
   /**
    * Ends the statement after all batches.
@@ -184,6 +184,6 @@ private[plain] trait PlainCommitter {
    */
   def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit
 
-  /** Cleans up after a failure; what fails here is added to `cause`. */
+  /** Cleans up after a failure. Errors of the clean-up are added to `cause`. */
   def abandon(cause: Throwable): Unit
 }

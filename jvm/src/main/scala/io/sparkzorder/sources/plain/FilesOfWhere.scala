@@ -23,56 +23,12 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.FilterOnFooters
 import io.sparkzorder.table.TableFiles
 
-/** The partitions that a WHERE clause chooses. */
-private[plain] final class PartitionsOfWhere(table: TableState, where: WhereClause) {
-
-  /**
-   * The listing, reduced to the folders that the partition predicates of the clause choose. The
-   * predicates run as a query over the partition values, so they may use every expression that
-   * Spark knows.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the
-   *   predicates choose a partition outside of the table's directory
-   */
-  def choose(all: TableFiles): TableFiles =
-    where.onPartitions.map { predicate =>
-      val values = all.folders.map(_.values) ++ all.outside.map(_.values)
-      val chosen = matching(predicate, all.partitionSchema, values)
-      all.outside.zipWithIndex.find(o => chosen(all.folders.size + o._2)).foreach { case (o, _) =>
-        throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
-      }
-      val folders = all.folders.zipWithIndex.collect { case (f, i) if chosen(i) => f }.toSet
-      all.onlyFolders(folders).copy(outside = Nil)
-    }.getOrElse(all)
-
-  /** Positions in `rows` of the partition values that match. */
-  private def matching(
-      predicate: Expression,
-      schema: StructType,
-      rows: Seq[InternalRow]): Set[Int] = {
-    val attributes = DataTypeUtils.toAttributes(schema)
-    val position = AttributeReference("_zorder_position", IntegerType, nullable = false)()
-    val local = LocalRelation(
-      attributes :+ position,
-      rows.zipWithIndex.map { case (values, i) =>
-        InternalRow.fromSeq(values.toSeq(schema) :+ i)
-      })
-    val plan = Project(Seq(position), Filter(predicate, where.named(local)))
-    val chosen = Set.newBuilder[Int]
-    val frame = SparkLine.frame(table.user, plan)
-    where.checkAnalyzed(frame.queryExecution.analyzed)
-    SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
-    chosen.result()
-  }
-}
-
 /**
- * Prunes files by the predicates of a WHERE clause on data columns. A file is kept unless the
- * minima and maxima in its footer show that no row can match. Spark resolves and simplifies the
- * predicate as it does for a query, so constants, casts and time zones mean the same as in a query.
- * No row is read.
+ * The files that a WHERE clause chooses by its predicates on data columns: all files but those whose footers
+ * show, by the minima and maxima, that no row can match. Spark resolves and simplifies the predicate as it does
+ * for a query, so constants, casts and time zones mean the same as in a query. No row is read.
  */
-private[plain] object DataPredicatePruning {
+private[plain] object FilesOfWhere {
 
   /**
    * @return paths of the files that are kept; None if the clause uses no data column, or if there
@@ -80,11 +36,11 @@ private[plain] object DataPredicatePruning {
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_TRANSLATABLE
    */
-  def prune(inputs: PlainInputs, where: WhereClause): Option[Set[Path]] =
+  def choose(inputs: PlainInputs, where: WhereClause): Option[Set[Path]] =
     // without files there is no schema to look columns up in
-    where.onFiles.filter(_ => inputs.files.nonEmpty).map(prune(inputs, where, _))
+    where.onFiles.filter(_ => inputs.files.nonEmpty).map(choose(inputs, where, _))
 
-  private def prune(
+  private def choose(
       inputs: PlainInputs,
       where: WhereClause,
       predicate: Expression): Set[Path] = {
@@ -131,5 +87,48 @@ private[plain] object DataPredicatePruning {
   private def isEmpty(leaf: LogicalPlan): Boolean = leaf match {
     case rows: LocalRelation => rows.data.isEmpty
     case _ => false
+  }
+}
+
+/** The partitions that a WHERE clause chooses. */
+private[plain] final class PartitionsOfWhere(table: TableState, where: WhereClause) {
+
+  /**
+   * The listing, reduced to the folders that the partition predicates of the clause choose. The
+   * predicates run as a query over the partition values, so they may use every expression that
+   * Spark knows.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_OUTSIDE_TABLE when the
+   *   predicates choose a partition outside of the table's directory
+   */
+  def choose(all: TableFiles): TableFiles =
+    where.onPartitions.map { predicate =>
+      val values = all.folders.map(_.values) ++ all.outside.map(_.values)
+      val chosen = matching(predicate, all.partitionSchema, values)
+      all.outside.zipWithIndex.find(o => chosen(all.folders.size + o._2)).foreach { case (o, _) =>
+        throw ZOrderErrors.partitionOutsideTable(table.target.name, o.spec, o.location)
+      }
+      val folders = all.folders.zipWithIndex.collect { case (f, i) if chosen(i) => f }.toSet
+      all.onlyFolders(folders).copy(outside = Nil)
+    }.getOrElse(all)
+
+  /** Positions in `rows` of the partition values that match. */
+  private def matching(
+      predicate: Expression,
+      schema: StructType,
+      rows: Seq[InternalRow]): Set[Int] = {
+    val attributes = DataTypeUtils.toAttributes(schema)
+    val position = AttributeReference("_zorder_position", IntegerType, nullable = false)()
+    val local = LocalRelation(
+      attributes :+ position,
+      rows.zipWithIndex.map { case (values, i) =>
+        InternalRow.fromSeq(values.toSeq(schema) :+ i)
+      })
+    val plan = Project(Seq(position), Filter(predicate, where.named(local)))
+    val chosen = Set.newBuilder[Int]
+    val frame = SparkLine.frame(table.user, plan)
+    where.checkAnalyzed(frame.queryExecution.analyzed)
+    SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
+    chosen.result()
   }
 }
