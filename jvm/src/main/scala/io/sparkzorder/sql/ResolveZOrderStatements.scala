@@ -41,7 +41,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       s.copy(delegated = other.on(s"delta.${quoteIdentifier(path)}"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltaPath(s, target).orElse(planOfDelta(other)) else icebergPath(s, target))
+      (if (isDelta(target)) deltaPath(s, target).orElse(planOfDelta(other))
+       else icebergPath(s, target))
         .getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(fullName(r)))
@@ -51,7 +52,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
         case None =>
           val known = format(r.table)
           val own = ownLayout(s, r, known)
-          (if (known == "delta") own.orElse(planOfDelta(other)) else own).getOrElse(refuse(s, r, known))
+          val plan = if (known == "delta") own.orElse(planOfDelta(other)) else own
+          plan.getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))

@@ -99,7 +99,8 @@ private[delta] final class DeltaFile(
 
   override def writtenAt: Long = add.modificationTime
   override val dealt: Option[DealtTo] = if (hasManyDeletes) None else DeltaLayouts.dealt(add)
-  override val finishedPlan: Option[String] = if (hasManyDeletes) None else DeltaLayouts.finishedPlan(add)
+  override val finishedPlan: Option[String] =
+    if (hasManyDeletes) None else DeltaLayouts.finishedPlan(add)
 
   override val layout: Option[LayoutTag] = if (hasManyDeletes) None else DeltaLayouts.of(add)
 

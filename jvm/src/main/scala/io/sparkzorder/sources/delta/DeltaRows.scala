@@ -72,7 +72,9 @@ private[delta] final class DeltaRows(
 
   private val shuffled = new ShuffleOfWrite
 
-  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): StagedFiles[DeltaFile] = {
+  override protected def write(
+      laidOut: Frame,
+      pass: Option[PlannedPass]): StagedFiles[DeltaFile] = {
     session.listenerManager.register(shuffled)
     val actions = withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
     val written = actions.collect { case a: AddFile => a }

@@ -139,8 +139,11 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
 private object DeltaLeaf {
   def unapply(leaf: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation, TahoeFileIndex)] =
     leaf match {
-      case l: LogicalRelation if DeltaTables.isKnown(io.delta.VERSION) => l.relation match {
-          case r: HadoopFsRelation => Some(r.location).collect { case i: TahoeFileIndex => (l, r, i) }
+      case l: LogicalRelation if DeltaTables.isKnown(io.delta.VERSION) =>
+        l.relation match {
+          case r: HadoopFsRelation => Some(r.location).collect { case i: TahoeFileIndex =>
+              (l, r, i)
+            }
           case _ => None
         }
       case _ => None

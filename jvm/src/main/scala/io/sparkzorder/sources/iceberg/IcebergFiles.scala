@@ -111,7 +111,13 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
           file.specId,
           file.partition,
           () => new FormatFolder(task.spec.partitionToPath(file.partition), file.specId))
-        new IcebergFile(file, task, folder, infos(file), layouts.of(file), layouts.isForgotten(file))
+        new IcebergFile(
+          file,
+          task,
+          folder,
+          infos(file),
+          layouts.of(file),
+          layouts.isForgotten(file))
       }.toIndexedSeq.sortBy(_.path)
     } finally tasks.close()
   }

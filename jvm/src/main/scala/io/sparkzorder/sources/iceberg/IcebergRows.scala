@@ -109,7 +109,9 @@ private[iceberg] final class IcebergRows(
   override protected val placed: PlacedRows =
     new PlacedRows(session, loaded, col("_file"), col("_pos"), files, folders)
 
-  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): StagedFiles[IcebergFile] = {
+  override protected def write(
+      laidOut: Frame,
+      pass: Option[PlannedPass]): StagedFiles[IcebergFile] = {
     staging.name(pass)
     // Spark refuses a write with options to a relation with other options
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)

@@ -6,9 +6,9 @@ package io.sparkzorder.table.stats
 import scala.util.Try
 
 import org.apache.hadoop.hive.common.`type`.HiveDecimal
+import org.apache.orc._
 import org.apache.orc.OrcFile.{WriterImplementation, WriterVersion}
 import org.apache.orc.TypeDescription.Category
-import org.apache.orc._
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.LogicalTypeAnnotation.{
   DecimalLogicalTypeAnnotation,
