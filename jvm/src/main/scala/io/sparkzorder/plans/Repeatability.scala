@@ -32,19 +32,18 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.ordering.TypeBridge
 
 /**
- * Whether a plan gives the same rows again.
+ * Whether a plan gives the same rows again. Three callers need that:
  *
- * - A write that deals its rows: if an executor is lost, Spark repeats the tasks whose output was lost with
- *   it. A shuffle then deals the rows of these tasks once more, while some files are written already. A row
+ * - A write that shuffles its rows. If an executor is lost, Spark repeats the tasks whose output was lost with
+ *   it, and the shuffle distributes the rows of these tasks again, when some files are written already. A row
  *   that differs from its first version may belong to another cell, and would be written twice or not at all.
  *   Spark's plain INSERT has no shuffle between the query and the files, so only a shuffle of ours can do that.
  * - A write that samples its input reads the input twice.
- * - A side of a join that gives its keys may run once for the join and once for the keys. A key that only the
- *   first run has would lose its files.
+ * - The side of a join that provides the keys of a filter may run once for the join and once for the keys. If
+ *   only the first run has a key, the files with this key would be skipped.
  *
- * Rows differ if the query is not deterministic, and also if the query depends on the order in
- * which its rows come out of an earlier shuffle, because this order is that in which blocks arrive. They
- * also differ if a source gives other rows the second time.
+ * Rows differ if the query is not deterministic. They also differ if the query depends on the order of its rows
+ * after an earlier shuffle, because blocks arrive in any order, or if a source gives other rows the second time.
  */
 private[sparkzorder] object Repeatability {
 
@@ -61,15 +60,15 @@ private[sparkzorder] object Repeatability {
     // row numbers of pandas-on-Spark
     "AttachDistributedSequence")
 
-  /** Why the rows may differ when Spark makes a part of them again. */
-  def obstacle(query: LogicalPlan): Option[String] = in(query, at)
+  /** Why the rows may differ when Spark computes a part of them again. */
+  def obstacle(query: LogicalPlan): Option[String] = in(query, ofNodeOrSource)
 
   /**
-   * True if a plan makes the same rows of the same sources in two runs of one query. The second run has the
-   * results of subqueries again, too.
+   * True if a plan gives the same rows in two runs of one query whose sources give the same rows. The second run
+   * also computes the subqueries again.
    */
   def makesSameRows(plan: LogicalPlan): Boolean =
-    (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, made).isEmpty)
+    (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, ofNode).isEmpty)
 
   /** True if a value is the same each time that it is computed of one row. */
   def isSameValue(e: Expression): Boolean = e.deterministic && !e.exists {
@@ -93,7 +92,7 @@ private[sparkzorder] object Repeatability {
       case _ => true
     })
 
-  /** True for a function of Python that gets its rows in batches, which it may tell apart. */
+  /** True for a function of Python whose result may depend on the batches in which it gets the rows. */
   def seesBatches(e: Expression): Boolean = e.exists {
     case udf: PythonUDF => !RowByRow(udf.evalType)
     case _ => false
@@ -103,7 +102,7 @@ private[sparkzorder] object Repeatability {
   // PythonEvalType) or by Arrow (SQL_ARROW_BATCHED_UDF)
   private val RowByRow = Set(100, 101)
 
-  private def in(plan: QueryPlan[_], at: QueryPlan[_] => Option[String]): Option[String] = {
+  private def in(plan: QueryPlan[_], of: QueryPlan[_] => Option[String]): Option[String] = {
     val inner = plan match {
       // cached rows are computed again where they are lost
       case cached: InMemoryRelation => Seq(cached.cacheBuilder.cachedPlan)
@@ -111,10 +110,10 @@ private[sparkzorder] object Repeatability {
       case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.initialPlan)
       case _ => plan.children.map(_.asInstanceOf[QueryPlan[_]]) ++ joined(plan)
     }
-    at(plan).orElse(first(inner.iterator.map(in(_, at))))
+    of(plan).orElse(first(inner.iterator.map(in(_, of))))
   }
 
-  /** The rows of these are computed in another place of the query. */
+  /** True for a node whose rows are computed in another place of the query. */
   private def isElsewhere(node: LogicalPlan): Boolean =
     node.isInstanceOf[CTERelationRef] || node.nodeName == "UnionLoopRef"
 
@@ -132,7 +131,7 @@ private[sparkzorder] object Repeatability {
     case _ => true
   }
 
-  private def at(node: QueryPlan[_]): Option[String] = made(node).orElse(node match {
+  private def ofNodeOrSource(node: QueryPlan[_]): Option[String] = ofNode(node).orElse(node match {
     case _ if node.expressions.exists(seesBatches) =>
       Some("a function of Python gets batches of rows and may depend on their order")
     case leaf if leaf.children.isEmpty && !isStored(leaf) =>
@@ -140,8 +139,8 @@ private[sparkzorder] object Repeatability {
     case _ => None
   })
 
-  /** What a node makes of its input, wherever the input comes from. */
-  private def made(node: QueryPlan[_]): Option[String] = node match {
+  /** The obstacle in a node itself, if its input has the same rows again. */
+  private def ofNode(node: QueryPlan[_]): Option[String] = node match {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec |
         _: TakeOrderedAndProjectExec =>
       Some("the query has a limit")
@@ -159,11 +158,11 @@ private[sparkzorder] object Repeatability {
     case _ => first(node.expressions.iterator.map(ordered))
   }
 
-  /** A file that is there for one reading may be gone, and left out, for the next one. */
+  /** True if Spark skips files that it cannot read, for example a file that was removed after the first reading. */
   private def mayLeaveFilesOut(leaf: QueryPlan[_]): Boolean = {
     def mayBy(options: Map[String, String]): Boolean = {
-      val of = new FileSourceOptions(CaseInsensitiveMap(options))
-      of.ignoreMissingFiles || of.ignoreCorruptFiles
+      val parsed = new FileSourceOptions(CaseInsensitiveMap(options))
+      parsed.ignoreMissingFiles || parsed.ignoreCorruptFiles
     }
     leaf match {
       case relation: LogicalRelation => relation.relation match {
@@ -231,7 +230,7 @@ private[sparkzorder] object Repeatability {
     case _ => false
   }
 
-  /** Values that differ in bytes and are equal: such texts, and zeros. Spark makes one zero of grouping keys. */
+  /** Values that differ in bytes and are equal: such texts, and -0.0 and 0.0, which are one grouping key. */
   private def hasEqualValues(dataType: DataType): Boolean =
     hasEqualTexts(dataType) || (dataType match {
       case FloatType | DoubleType => true
@@ -270,8 +269,8 @@ private[sparkzorder] object Repeatability {
     case _: Min | _: Max => !hasEqualValues(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
     case s: Sum => isExact(s)
-    // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53: 4 million INTs may
-    // have a larger sum, but no table has rows enough for SMALLINTs
+    // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53. Four million INTs may have a
+    // larger sum; SMALLINTs would need more rows than any table has
     case a: Average => a.child.dataType match {
         case IntegerType => false
         case other => hasRoomForSum(other)
@@ -281,7 +280,7 @@ private[sparkzorder] object Repeatability {
 
   /** Whether the sum is the same in every order, also where the sum of a part is too large. */
   private def isExact(sum: Sum): Boolean = sum.child.dataType match {
-    // Spark goes on with 64 bits of the sum, or fails; try_sum makes NULL of the part
+    // a sum of a part that is too large wraps around or fails, but with try_sum the part becomes NULL
     case LongType => !isTry(sum)
     // the last bits of a sum of floating-point numbers depend on the order
     case other => hasRoomForSum(other)

@@ -14,6 +14,7 @@ import io.sparkzorder.cluster.{
   RankedColumn,
   ShuffleLayout
 }
+import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
 /**
@@ -29,7 +30,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param fileOf the number of the new file of each of `files`, for a compaction
  * @param millis that planning took, with sampling and cutting
  * @param pass the part of a layout in two passes that this batch is
- * @param sampled number of sampled rows, where `samples` are a part of them
+ * @param sampled number of sampled rows, if `samples` has only some of them
  */
 private[sparkzorder] final case class BatchPlan(
     columns: Seq[OrderingColumn],
@@ -48,7 +49,7 @@ private[sparkzorder] final case class BatchPlan(
 
   def sampledRows: Long = sampled.getOrElse(samples.map(_.rows.toLong).sum)
 
-  /** What a report needs of a batch that is done, so that the driver does not keep the rest of thousands of batches. */
+  /** The plan with what a report needs alone: the driver keeps one for each of thousands of batches. */
   def thinned: BatchPlan = copy(
     grid = None,
     samples = samples.map(_.thinned(BatchPlan.RowsForReport)),
@@ -88,7 +89,7 @@ private[sparkzorder] final case class BatchPlan(
 
 private[sparkzorder] object BatchPlan {
 
-  /** Sampled rows of a folder that tell which values queries ask for. */
+  /** Sampled rows of a folder whose values stand for the values in the filters of queries. */
   val RowsForReport = 1000
 }
 
@@ -112,11 +113,10 @@ private[sparkzorder] final case class PlannedPass(
  * The regions of a folder that is laid out in two passes.
  *
  * @param id a UUID
- * @param grid its cells are the regions. A cell of 0 rows is one of a single key, which has more rows than
- *   a batch
- * @param sample by which they were cut
- * @param rows that are laid out
- * @param files that they become
+ * @param grid the grid whose cells are the regions. A cell of 0 rows has a single key with more rows than a batch
+ * @param sample the sample from which the grid was made
+ * @param rows number of rows of the folder
+ * @param files number of files into which the rows will be written
  */
 private[sparkzorder] final case class RegionPlan(
     id: String,
@@ -126,21 +126,28 @@ private[sparkzorder] final case class RegionPlan(
     rows: Long,
     files: Int)
 
-/** Where the plans of a table are kept. */
-private[sparkzorder] trait RegionPlans {
+/**
+ * The plans of a table. They are kept in its directory, under names that begin with `_`, which the clean-up of
+ * Delta and Iceberg skips. If the directory cannot be written, a plan is lost when its statement ends.
+ *
+ * @param columns by which folders are laid out
+ */
+private[sparkzorder] class RegionPlans(store: PlanStore, columns: Seq[OrderingColumn]) {
+  private val names = columns.map(_.name)
+  private val types = columns.map(_.dataType.json)
 
   /** The regions of a plan; None if the plan is gone, damaged, or one by other columns. */
-  def read(id: String): Option[FolderGrid]
+  def read(id: String): Option[FolderGrid] = store.read(id, names, types)
 
-  def write(plan: RegionPlan): Unit
+  def write(plan: RegionPlan): Unit = store.write(plan.id, names, types, plan.grid)
 
-  def remove(id: String): Unit
+  def remove(id: String): Unit = store.remove(id)
 
   /**
    * Removes plans that were left behind: by a kill after the last batch, or because another plan took their place.
    *
    * @param used plans that files of the table refer to
-   * @param retainMs younger plans stay: another statement may be about to deal by them
+   * @param retainMs younger plans stay: another statement may be about to use them
    */
-  def removeUnused(used: Set[String], retainMs: Long): Unit
+  def removeUnused(used: Set[String], retainMs: Long): Unit = store.removeUnused(used, retainMs)
 }

@@ -35,7 +35,7 @@ private[sparkzorder] trait FormatFile {
   /** True if a reader may see another number of rows, so that a pass over the file must count them. */
   def isUncounted: Boolean = false
 
-  /** What a pass that counts the rows cannot fall short of, unless it leaves rows out. */
+  /** The least number of rows that a pass can count, unless it leaves rows out. */
   def leastRecords: Long = 0L
 
   /** What is known of each ordering column. */
@@ -53,7 +53,7 @@ private[sparkzorder] trait FormatFile {
   /** The plan in two passes whose second pass has made the file. */
   def finishedPlan: Option[String] = None
 
-  /** True if the table's history no longer tells what this commit was. */
+  /** True if the table's history no longer has this commit. */
   def isForgotten: Boolean = false
 }
 
@@ -72,7 +72,7 @@ private[sparkzorder] final case class DealtTo(plan: String, region: Int)
 private[sparkzorder] final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
 
 /**
- * What a commit of OPTIMIZE says of the layout of its files.
+ * The layout of the files of one commit of OPTIMIZE.
  *
  * @param columns names of the ordering columns, for messages
  * @param key the same columns as [[TableSnapshot.layoutKey]]

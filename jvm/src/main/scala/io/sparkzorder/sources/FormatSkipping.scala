@@ -3,10 +3,17 @@
 
 package io.sparkzorder.sources
 
+import org.apache.parquet.io.api.Binary
+
+import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.index._
 import io.sparkzorder.skipping.predicate.FileBounds
+import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 import io.sparkzorder.util.WeightedCache
 
-/** Bounds of files that queries have asked for, by the states of tables. All sessions share them. */
+/** The bounds of files that queries need, by the states of tables. All sessions share them. */
 private[sources] object FormatSkipping {
   private val cache = new WeightedCache[AnyRef, FileBounds](_.bytes)
 
@@ -30,4 +37,36 @@ private[sources] object FormatSkipping {
 
   /** For tests. */
   def clear(): Unit = cache.clear()
+}
+
+/** Converts the column statistics that a table format has of its files into entries of a skipping index. */
+private[sources] object FormatEntries {
+
+  /**
+   * @param path the name parts of the column
+   * @param rows the number of rows of the file
+   */
+  def leaf(path: Seq[String], dataType: DataType, info: FileColumnInfo, rows: Long): LeafEntry = {
+    val column = IndexedColumn(path, LeafType.ofValues(dataType))
+    LeafEntry(column, stats(info, column.leafType, rows))
+  }
+
+  private def stats(info: FileColumnInfo, t: LeafType, rows: Long): ColumnStats =
+    info.range match {
+      case ColumnRange.Empty => ColumnStats.onlyNulls(rows)
+      case ColumnRange.Unknown => ColumnStats.unknown
+      case FileRange(min, max) =>
+        IndexValue.bounds(stored(min), stored(max), t).fold(ColumnStats.unknown) {
+          case (a, b) => ColumnStats(-1L, a, b, known = true)
+        }
+    }
+
+  /** A Catalyst value in the form in which the footers of Parquet have it. */
+  private def stored(value: Any): Any = value match {
+    case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
+    case d: Decimal =>
+      Binary.fromConstantByteArray(d.toJavaBigDecimal.unscaledValue.toByteArray)
+    case b: Array[Byte] => Binary.fromConstantByteArray(b)
+    case other => other
+  }
 }

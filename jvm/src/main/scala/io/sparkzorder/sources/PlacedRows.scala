@@ -6,6 +6,7 @@ package io.sparkzorder.sources
 import java.util.{HashMap => JHashMap}
 
 import org.apache.spark.sql.Column
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
@@ -19,11 +20,11 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.cluster.InputFrame
 
 /**
- * The rows of some files of a table, each with the folder of its file and a hash of where it was read.
+ * The rows of some files of a table, each with the folder of its file and a hash of its file and position.
  *
  * @param loaded the rows
  * @param file column of `loaded`: the path of a row's file
- * @param row column of `loaded`: tells the rows of a file apart
+ * @param row column of `loaded`: differs for all rows of a file
  */
 private[sources] final class PlacedRows(
     session: Session,
@@ -69,7 +70,7 @@ private[sparkzorder] case class FolderOfFile(child: Expression, folders: Folders
   override def toString: String = s"$prettyName($child)"
   override def stringArgs: Iterator[Any] = children.iterator
 
-  override def eval(input: org.apache.spark.sql.catalyst.InternalRow): Any =
+  override def eval(input: InternalRow): Any =
     folders.of(child.eval(input).asInstanceOf[UTF8String])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
@@ -95,7 +96,7 @@ private[sparkzorder] case class FolderOfFile(child: Expression, folders: Folders
 }
 
 /**
- * Folders of files by their paths. Rows come file by file, so the last answer is kept.
+ * Folders of files by their paths. Rows come file by file, so the folder of the last path is kept.
  *
  * @param positions the folder's position of each path
  */

@@ -35,7 +35,7 @@ private[sparkzorder] final class SampledTable(
     val state =
       try Some(new StateDirectory(new Path(format.location), conf))
       catch {
-        // a location without a file system of Hadoop: nothing could be recorded there
+        // no file system of Hadoop reads the location, so nothing was recorded there
         case e: IOException =>
           logWarning(s"the workload of ${format.name} cannot be read: $e")
           None
@@ -90,12 +90,12 @@ private[sparkzorder] final class SampledTable(
     }
   }
 
-  /** Number of rows; for a file whose rows the format has not counted a guess by its bytes. */
+  /** Number of rows; estimated by the bytes of a file whose rows the format has not counted. */
   private def rowsOf(file: FormatFile): Long =
     if (file.records > 0 || !file.isUncounted) file.records
-    else math.max(1L, file.bytes / SampledTable.GuessedRowBytes)
+    else math.max(1L, file.bytes / SampledTable.EstimatedRowBytes)
 }
 
 private object SampledTable {
-  private val GuessedRowBytes = 50L
+  private val EstimatedRowBytes = 50L
 }

@@ -7,10 +7,14 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.commons.io.FileUtils.byteCountToDisplaySize
+import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, PredicateHelper}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
@@ -19,6 +23,7 @@ import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
 /** A table whose format lists its files and commits changes by a transaction of its own. */
@@ -76,7 +81,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     ClusteringSpec(declared)
   }
 
-  // classes of the format look for the active session
+  // classes of the format use the active session
   override def inSession[T](user: Session)(body: Session => T): T = {
     val session = PinnedSession.ofFormat(user)
     val before = SparkSession.getActiveSession
@@ -96,7 +101,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     statement.where.foreach(WhereClause.checkForFormat(_, name))
   }
 
-  // WHERE on data columns would leave dealt files out
+  // WHERE on data columns would leave out files that the first pass has written
   override def ofSecondPass(statement: Statement): Statement = statement.copy(where = None)
 
   override def list(statement: Statement): TableListing = new TableListing {
@@ -125,9 +130,9 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 
   /** Queries of the session that are cached read the new files; the rows are the same. */
   private[sources] def refresh(user: Session): Unit =
-    try { val _ = user.sql(s"REFRESH TABLE $name") }
+    try user.sql(s"REFRESH TABLE $name")
     catch {
-      // the run has committed, and what is cached holds the same rows
+      // not an error of the statement, which has committed
       case NonFatal(e) => logWarning(s"$name could not be refreshed in the session", e)
     }
 }
@@ -138,8 +143,12 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
 
-  override def plans: Option[RegionPlans] =
-    if (columns.isEmpty) None else Some(new PlansOfFormat(table.location, columns))
+  override lazy val plans: Option[RegionPlans] =
+    if (columns.isEmpty) None
+    else {
+      val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
+      Some(new RegionPlans(new PlanStore(new Path(table.location), conf), columns))
+    }
 
   override def finish(done: Seq[Rewritten], statement: Statement): Unit =
     if (done.nonEmpty && table.isNamed) {
@@ -157,22 +166,28 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
 /** Rows of a format that writes new files first, and commits them when they are written. */
 private[sources] trait StagedRows extends FormatRows {
-  type Staged <: StagedFiles
+  type File <: FormatFile
 
   protected def session: Session
+
+  protected def placed: PlacedRows
+
+  override def frame: Frame = placed.frame
+  override def folderColumn: String = placed.folderColumn
+  override def rowHash: Column = placed.rowHash
 
   /**
    * Writes a frame: one file for each partition that has rows. The table does not change.
    *
-   * @param pass that the new files are to tell of, so that a later statement can go on
+   * @param pass that the names or tags of the new files contain, so that a later statement can go on
    */
-  protected def write(frame: Frame, pass: Option[PlannedPass]): Staged
+  protected def write(frame: Frame, pass: Option[PlannedPass]): StagedFiles[File]
 
   /** The commit of [[replace]]. */
-  protected def commit(staged: Staged, layout: LayoutTag): Unit
+  protected def commit(staged: StagedFiles[File], layout: LayoutTag): Unit
 
   /** Deletes the files of a write that is not committed. */
-  protected def abort(staged: Staged): Unit
+  protected def abort(staged: StagedFiles[File]): Unit
 
   final override def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
@@ -194,8 +209,47 @@ private[sources] trait StagedRows extends FormatRows {
   }
 }
 
-/** New files that no commit has added yet. */
-private[sources] trait StagedFiles {
-  def files: IndexedSeq[FormatFile]
-  def shuffleBytes: Long
+/**
+ * New files that no commit has added yet.
+ *
+ * @param shuffled the bytes that their shuffle wrote. Evaluated after the commit, because waiting for this number
+ *   before the commit would make conflicts more likely
+ */
+private[sources] final class StagedFiles[F <: FormatFile](
+    val files: IndexedSeq[F],
+    shuffled: => Long) {
+  lazy val shuffleBytes: Long = shuffled
+}
+
+/** Stands for a table while Spark resolves and simplifies a WHERE clause. */
+private[sources] final case class ColumnsOfFormat(override val output: Seq[Attribute])
+    extends LeafNode
+
+/** A WHERE clause as Spark simplifies it, for the filters of a format. */
+private[sources] object FormatFilter extends PredicateHelper {
+
+  /**
+   * @param where with unresolved columns
+   * @param name of the table, quoted for SQL
+   * @return the conjuncts; None if no row matches
+   */
+  def simplified(where: Expression, name: String, schema: StructType): Option[Seq[Expression]] = {
+    val session = SparkLine.session(SparkSession.active)
+    val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
+    val table =
+      SubqueryAlias(parts.last, ColumnsOfFormat(DataTypeUtils.toAttributes(schema)))
+    val optimized = session.sessionState.executePlan(Filter(where, table)).optimizedPlan
+    optimized.collectFirst {
+      case f: Filter => Some(splitConjunctivePredicates(f.condition))
+      case _: ColumnsOfFormat => Some(Nil)
+      case _: LocalRelation => None
+    }.getOrElse(throw new IllegalStateException(s"no filter in $optimized"))
+      .filterNot(_.contains(Literal.FalseLiteral)).map(_.filterNot(_ == Literal.TrueLiteral))
+  }
+
+  def untranslatable(where: Expression, name: String, problem: String): Throwable =
+    ZOrderErrors.predicateNotTranslatable(
+      Try(where.sql).getOrElse(where.toString),
+      name,
+      problem)
 }

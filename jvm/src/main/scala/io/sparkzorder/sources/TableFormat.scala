@@ -3,16 +3,20 @@
 
 package io.sparkzorder.sources
 
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.cluster.InputRows
+import io.sparkzorder.commands.Phases
 import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * A table that OPTIMIZE can rewrite. Its implementations tell how the files of a table are listed, what
- * is known of them, how new files are written and how they replace the old ones. The choice of the
- * files, the sample, the places of the rows and the report are the same for all tables.
+ * A table that OPTIMIZE can rewrite. Its implementations list the files of a table and their statistics, write
+ * new files, and replace the old ones by them. The choice of the files, the sample, the places of the rows and
+ * the report are the same for all tables.
  *
  * One statement calls the methods of the lower part in the order in which they stand here, then those of
  * [[TableListing]], of [[TableSnapshot]] and, for each batch, of [[FormatRows]].
@@ -27,7 +31,7 @@ private[sparkzorder] trait TableFormat {
   /** The settings of a statement. */
   def settings(user: Session, options: Map[String, String]): Settings
 
-  /** The latest layout; None if the table's history knows of none, or a column of it is gone. */
+  /** The latest layout; None if the table's history has none, or if one of its columns was dropped. */
   def lastLayout: Option[LastLayout]
 
   /**
@@ -35,14 +39,12 @@ private[sparkzorder] trait TableFormat {
    *
    * @param bytes of the table
    */
-  def daysSinceChange(bytes: Long): Option[Long] = {
-    val _ = bytes
+  def daysSinceChange(bytes: Long): Option[Long] =
     RecentChange.daysAgo(
       lastLayout.map(_.sinceMs).filter(_ > 0).toSeq,
       System.currentTimeMillis())
-  }
 
-  /** True for a table that is declared to be ordered as its recorded workload asks. */
+  /** True for a table whose declared order is AUTO: its recorded workload chooses the columns. */
   def isAuto: Boolean = false
 
   /** The order of a table without a layout, if the statement names no columns. */
@@ -69,11 +71,11 @@ private[sparkzorder] trait TableFormat {
   /** The table as it is now. */
   def list(statement: Statement): TableListing
 
-  /** The statement by which the second of two passes lists files: it finds whatever the first pass has dealt. */
+  /** The statement with which the second of two passes lists files. It finds all files of the first pass. */
   def ofSecondPass(statement: Statement): Statement = statement
 
-  /** Cleans up after a statement that has failed; what fails here is added to `cause`. */
-  def abandon(cause: Throwable): Unit = { val _ = cause }
+  /** Cleans up after a statement that has failed. Errors of the clean-up are added to `cause`. */
+  def abandon(cause: Throwable): Unit = ()
 }
 
 /** A table at one moment, before its ordering columns are known. */
@@ -98,3 +100,158 @@ private[sparkzorder] trait TableListing {
    */
   def snapshot(names: Seq[Seq[String]], settings: Seq[OrderingColumn] => Settings): TableSnapshot
 }
+
+/** The files of a table at one moment. */
+private[sparkzorder] trait TableSnapshot {
+
+  /** The ordering columns; empty for a compaction. */
+  def columns: Seq[OrderingColumn]
+
+  /** Names the ordering columns in a way that a rename does not change. */
+  def layoutKey: String
+
+  /** In the order of their paths. */
+  def files: IndexedSeq[FormatFile]
+
+  /** The files that WHERE chooses, if `files` are more than these. */
+  def chosen: Option[IndexedSeq[FormatFile]] = None
+
+  /** True if a folder has another part of the values than the table. */
+  def isPartitioned: Boolean = files.map(_.folder).distinct.size > 1
+
+  /** Which parts of the table cannot be rewritten, and why. */
+  def leftOut: Seq[String]
+
+  /**
+   * Refuses files that must not be rewritten. It is called before the first batch, so that a statement that is
+   * refused commits no batch.
+   *
+   * @param room bytes that are needed at once for new files
+   */
+  def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit
+
+  /** A file that was removed or overwritten since it was listed; None also if that cannot be found out. */
+  def changed(files: Seq[FormatFile]): Option[String] = None
+
+  /**
+   * The rows of some files of one group, with the format's deletes applied. The caller closes them.
+   *
+   * @param session the session that reads and writes
+   */
+  def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows
+
+  /** Makes room between two batches. */
+  def free(): Unit = ()
+
+  /** Ends a statement that has replaced the files of all batches. */
+  def finish(done: Seq[Rewritten], statement: Statement): Unit
+
+  /**
+   * What readers may see differently in the new files; parts of a sentence.
+   *
+   * @param plans of all batches
+   * @param rewritten the files of all batches
+   */
+  def changes(plans: Seq[BatchPlan], rewritten: Seq[FormatFile]): Seq[String] = Nil
+
+  /** Where plans in two passes are kept; None if each folder must be rewritten by one shuffle. */
+  def plans: Option[RegionPlans] = None
+
+  /** What a run of these batches would cost; for a DRY RUN. */
+  def effort(plans: Seq[BatchPlan]): Effort
+}
+
+/** Some rows of a table, prepared for a rewrite. Closing them forgets the preparation. */
+private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
+
+  /** The columns to write. */
+  def schema: StructType
+
+  /** The folders of the files; the folder column has positions in this list. */
+  def folders: IndexedSeq[FormatFolder]
+
+  def files: IndexedSeq[FormatFile]
+
+  /**
+   * Writes the rows into new files, which take the place of the old ones in one commit. If that fails, the
+   * table has not changed and the new files are deleted. They stay if it is unknown whether the commit
+   * succeeded.
+   *
+   * Writing and committing are one step, since a format may commit inside the code that writes.
+   *
+   * @param guard throws an error unless the new files have the rows of the old ones. To be called when
+   *   all new files are written, before they are committed
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if another writer was first
+   */
+  def replace(plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten
+}
+
+/**
+ * What has taken the place of the files of a batch.
+ *
+ * @param dealt the region of each of `files`, for a batch of the first of two passes
+ */
+private[sparkzorder] final case class Rewritten(
+    files: IndexedSeq[FormatFile],
+    shuffleBytes: Long,
+    publishMs: Long = 0L,
+    retainedBytes: Long = 0L,
+    retainedUntilMs: Option[Long] = None,
+    dealt: IndexedSeq[DealtTo] = IndexedSeq.empty)
+
+/** @param shuffleBytes that the shuffles of a run will write */
+private[sparkzorder] final case class Effort(shuffleBytes: Long, text: Option[String])
+
+/**
+ * The clauses of an OPTIMIZE statement as written, except WHERE.
+ *
+ * @param full true if the statement has FULL
+ * @param columns the name parts of each ordering column; empty without ZORDER BY
+ * @param into the directory of INTO
+ * @param options the keys and values of OPTIONS
+ * @param dryRun true if the statement has DRY RUN
+ * @param auto true if the statement has ZORDER BY AUTO
+ */
+private[sparkzorder] final case class OptimizeClauses(
+    full: Boolean = false,
+    columns: Seq[Seq[String]] = Nil,
+    into: Option[String] = None,
+    options: Map[String, String] = Map.empty,
+    dryRun: Boolean = false,
+    auto: Boolean = false) {
+
+  /** What EXPLAIN shows of the statement. */
+  def describe(target: String, where: Option[WherePredicate]): String = {
+    val filter = where.map(w => s" WHERE $w").getOrElse("")
+    val by =
+      if (auto) " ZORDER BY AUTO"
+      else if (columns.isEmpty) ""
+      else columns.map(_.mkString(".")).mkString(" ZORDER BY (", ", ", ")")
+    val ofFull = if (full) " FULL" else ""
+    val ofInto = into.map(d => s" INTO '$d'").getOrElse("")
+    val ofDryRun = if (dryRun) " DRY RUN" else ""
+    s"Optimize $target$ofFull$filter$by$ofInto$ofDryRun"
+  }
+}
+
+/** A WHERE predicate in a wrapper, so that the analyzer does not try to resolve its columns. */
+private[sparkzorder] final case class WherePredicate(condition: Expression) {
+  override def toString: String = condition.sql
+}
+
+/**
+ * An OPTIMIZE statement while it runs.
+ *
+ * @param user the user's session
+ * @param session the session with pinned settings, which reads and writes
+ * @param ownStatement the format's own statement for the same purpose, for messages
+ */
+private[sparkzorder] final case class Statement(
+    user: Session,
+    session: Session,
+    settings: Settings,
+    where: Option[Expression],
+    clauses: OptimizeClauses,
+    ownStatement: String,
+    phases: Phases)

@@ -23,16 +23,15 @@ import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.util.OwnJar
 
 /**
- * Finds the implementation of a table's format. No class of the format is loaded before a table of
- * that format is met, since its jars need not be there.
+ * Finds the implementation of a table's format. The jars of the format may be missing, so its classes are
+ * loaded only when a statement or query names a table of the format.
  */
 private[sparkzorder] object TableFormats extends Logging {
 
   /**
    * @param name full name of the table, quoted for SQL
    * @param identifier its last name part, as the statement has it
-   * @return None if we have no implementation for the table's format or its version; a line of the
-   *   log tells the version
+   * @return None if we have no implementation for the table's format or its version; the version is logged
    */
   def of(table: Table, name: String, identifier: String, format: String): Option[SnapshotFormat] =
     tried(name, format, Some(table))(_.open(table, name, identifier))
@@ -47,7 +46,7 @@ private[sparkzorder] object TableFormats extends Logging {
 
   /**
    * Name parts of the columns of the last layout of a directory, for a report. A table that OPTIMIZE
-   * leaves to its format has such columns, too. Empty if nothing tells them.
+   * leaves to its format has such columns, too. Empty if they are not known.
    */
   def lastColumns(path: Path, format: String): Seq[Seq[String]] =
     try load(format, None).toSeq.flatMap(_.lastColumns(path))
@@ -57,7 +56,7 @@ private[sparkzorder] object TableFormats extends Logging {
         Nil
     }
 
-  /** The scan that a leaf of an optimized plan is, if its table is of a format that we know. */
+  /** The scan of a leaf of an optimized plan, if its table is of a format that we know. */
   def scan(leaf: LogicalPlan): Option[FormatScan] =
     try formatOf(leaf).flatMap { case (format, part) =>
         load(format, Some(part)).flatMap(_.scan(leaf))
@@ -75,14 +74,8 @@ private[sparkzorder] object TableFormats extends Logging {
     }
 
   /** True for a leaf, before filters are pushed to it, of a table that is pruned by ranges of columns. */
-  def takesRanges(leaf: LogicalPlan): Boolean = {
-    val found = leaf match {
-      case r: DataSourceV2Relation
-          if r.table.getClass.getName.startsWith("org.apache.iceberg.spark.") =>
-        Some("iceberg" -> (r.table: AnyRef))
-      case other => formatOf(other)
-    }
-    found.exists { case (format, part) => load(format, Some(part)).exists(_.takesRanges(leaf)) }
+  def takesRanges(leaf: LogicalPlan): Boolean = formatOf(leaf).exists { case (format, part) =>
+    load(format, Some(part)).exists(_.takesRanges(leaf))
   }
 
   // by the names of classes, as the jars of the format need not be there
@@ -95,6 +88,7 @@ private[sparkzorder] object TableFormats extends Logging {
           case _ => None
         }
       case r: DataSourceV2ScanRelation => of(r.scan, "iceberg", "org.apache.iceberg.spark.")
+      case r: DataSourceV2Relation => of(r.table, "iceberg", "org.apache.iceberg.spark.")
       case _ => None
     }
   }
@@ -105,12 +99,9 @@ private[sparkzorder] object TableFormats extends Logging {
     catch {
       // the jars of the format are of a version that we do not know
       case e @ (_: LinkageError | _: ReflectiveOperationException) =>
-        warn(name, format, e)
+        logWarning(s"$name is left to the statements of $format, whose classes do not fit: $e")
         None
     }
-
-  private def warn(name: String, format: String, e: Throwable): Unit =
-    logWarning(s"$name is left to the statements of $format, whose classes do not fit: $e")
 
   private val implementations = Map(
     "delta" -> "io.sparkzorder.sources.delta.DeltaTables",
@@ -146,13 +137,25 @@ private[sparkzorder] trait FormatOpener {
   /** See [[TableFormats.takesRanges]]. */
   def takesRanges(leaf: LogicalPlan): Boolean = false
 
-  /** See [[TableFormats.lastColumns]]; empty if a format tells its columns elsewhere. */
+  /** See [[TableFormats.lastColumns]]; empty if the columns of a format are found in another way. */
   def lastColumns(path: Path): Seq[Seq[String]] = Nil
 }
 
 /**
- * A scan of the current state of a table of another format, as a query's plan has it. It keeps nothing
- * of the plan, which may hold a list of all files of the table.
+ * The releases of a format whose classes our code is known to fit.
+ *
+ * @param names such as `4.1`
+ */
+private[sources] final class KnownReleases(names: String*) {
+  def contains(version: String): Boolean =
+    names.exists(n => version == n || version.startsWith(s"$n.") || version.startsWith(s"$n-"))
+
+  override def toString: String = names.mkString(", ")
+}
+
+/**
+ * A scan of the current state of a table of another format. It does not refer to the plan of the query, which
+ * may hold a list of all files of the table.
  *
  * @param location directory of the table
  * @param properties of the table

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, UnaryNode}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIfNeeded
 
-import io.sparkzorder.commands.WhereClause
+import io.sparkzorder.commands.{TargetAction, WhereClause}
 import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.StatementText
@@ -36,6 +36,21 @@ private[sparkzorder] final case class OptimizeTable(
 }
 
 /**
+ * A statement on a target that is not looked up yet.
+ *
+ * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
+ * @param action what the statement does with it
+ */
+private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action: TargetAction)
+    extends UnaryNode {
+  override def output: Seq[Attribute] = Nil
+  // replaced by ResolveZOrderStatements as soon as the child is known
+  override lazy val resolved: Boolean = false
+  override protected def withNewChildInternal(newChild: LogicalPlan): TargetStatement =
+    copy(child = newChild)
+}
+
+/**
  * The statement as another extension reads it. The plan is held in a class of its own, so that the
  * analyzer does not find and resolve it.
  *
@@ -49,7 +64,7 @@ private[sparkzorder] final case class DelegatedStatement(
     plan: Option[LogicalPlan],
     clauses: Option[String] = None) {
 
-  /** The statement on this table, whose name was not known before. */
+  /** The statement on this table, whose name is known now. */
   def on(name: => String): DelegatedStatement =
     clauses.fold(this)(c => DelegatedStatement(s"OPTIMIZE $name$c", None))
 

@@ -7,12 +7,13 @@ import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import org.apache.hadoop.conf.Configuration
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
 import org.apache.spark.sql.catalyst.util.QuotingUtils.{quoteIdentifier, quoteNameParts}
@@ -28,8 +29,10 @@ import io.sparkzorder.sources.{SnapshotFormat, TableFormats, WherePredicate}
 import io.sparkzorder.table.{CatalogTarget, DataFormat, ParquetFiles, PathTarget, TargetChecks}
 
 /** Turns a statement into its command as soon as Spark has looked up the table. */
-private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
+private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSession)
     extends Rule[LogicalPlan] {
+  private def session: SparkLine.Session = SparkLine.session(sparkSession)
+  private def hadoopConf: Configuration = session.sessionState.newHadoopConf()
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan.resolveOperatorsUp {
     case s @ OptimizeTable(PathOrTable(parts), _, _, _) =>
@@ -38,7 +41,8 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       s.copy(delegated = other.on(s"delta.${quoteIdentifier(path)}"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltaPath(s, target).orElse(deltas(other)) else icebergPath(s, target))
+      (if (isDelta(target)) deltaPath(s, target).orElse(planOfDelta(other))
+       else icebergPath(s, target))
         .getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(fullName(r)))
@@ -48,7 +52,8 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
         case None =>
           val known = format(r.table)
           val own = ownLayout(s, r, known)
-          (if (known == "delta") own.orElse(deltas(other)) else own).getOrElse(refuse(s, r, known))
+          val plan = if (known == "delta") own.orElse(planOfDelta(other)) else own
+          plan.getOrElse(refuse(s, r, known))
       }
     case s @ TargetStatement(PathOrTable(parts), action) =>
       s.copy(child = pathOrTable(parts, action.statement))
@@ -90,7 +95,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    // a table that is left to its format is not even opened
+    // a table that is left to its format is not opened
     if (isDelegated(format, r.table.properties.asScala.toMap)) None
     else {
       opened(r, format).flatMap { f =>
@@ -102,7 +107,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     }
 
   private def isDelegated(format: String, properties: Map[String, String]): Boolean = {
-    val settings = new Settings(Map.empty, properties, SparkLine.session(session).conf.getAll)
+    val settings = new Settings(Map.empty, properties, session.conf.getAll)
     Map("delta" -> Settings.FormatsDelta, "iceberg" -> Settings.FormatsIceberg).get(format)
       .exists(settings(_) != Settings.FormatOwn)
   }
@@ -112,30 +117,26 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       format: SnapshotFormat,
       ownStatement: String): Option[LogicalPlan] = {
     def declared =
-      new Settings(Map.empty, format.properties, SparkLine.session(session).conf.getAll)
+      new Settings(Map.empty, format.properties, session.conf.getAll)
         .get(Settings.Columns)
     // Delta's own OPTIMIZE puts small files together if there are no columns
     def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
       format.lastLayout.isEmpty && declared.isEmpty
     if (isDelegated(format.format, format.properties) || isPlain) None
-    else {
-      Some(command(s, FormatTable(format, ownStatement)))
-    }
+    else Some(command(s, FormatTable(format, ownStatement)))
   }
 
   /** Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or it is none. */
   private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val found =
-      if (isDelegated("iceberg", Map.empty) || !target.isIceberg(conf)) None
+      if (isDelegated("iceberg", Map.empty) || !target.isIceberg(hadoopConf)) None
       else openedPath(target, "iceberg")
     found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
   }
 
   private def openedPath(target: PathTarget, format: String): Option[SnapshotFormat] = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
     val name = s"$format.${quoteIdentifier(target.path)}"
-    TableFormats.ofPath(target.location.toString, name, conf, format)
+    TableFormats.ofPath(target.location.toString, name, hadoopConf, format)
   }
 
   /** Tables of other formats have a recorded workload as well. */
@@ -147,16 +148,14 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
   }
 
   /** A directory that is a table of a format that we know. */
-  private def openedPath(target: PathTarget): Option[SnapshotFormat] = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+  private def openedPath(target: PathTarget): Option[SnapshotFormat] =
     if (isDelta(target)) openedPath(target, "delta")
-    else if (target.isIceberg(conf)) openedPath(target, "iceberg")
+    else if (target.isIceberg(hadoopConf)) openedPath(target, "iceberg")
     else None
-  }
 
   /** Our command for a directory that is a Delta table; None if such tables are left to Delta. */
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    // the properties of a directory are in its log, which is not read if the session tells enough
+    // the properties of a directory are in its log, which is not read if the settings of the session decide
     if (isDelegated("delta", Map.empty)) None
     else openedPath(target, "delta").flatMap(ownLayout(s, _, s.delegated.text))
   }
@@ -164,8 +163,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
   private def opened(r: ResolvedTable, format: String): Option[SnapshotFormat] =
     TableFormats.of(
       r.table,
-      (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).map(
-        quoteIfNeeded).mkString("."),
+      nameParts(r).map(quoteIfNeeded).mkString("."),
       r.identifier.name,
       format)
 
@@ -175,8 +173,10 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
       throw ZOrderErrors.unsupportedTable(r.identifier.toString, "an Iceberg table", advice)
     } else TargetChecks.refuseFormat(r.identifier.toString, format)
 
-  private def fullName(r: ResolvedTable): String =
-    quoteNameParts((r.catalog.name +: r.identifier.namespace :+ r.identifier.name).toSeq)
+  private def fullName(r: ResolvedTable): String = quoteNameParts(nameParts(r))
+
+  private def nameParts(r: ResolvedTable): Seq[String] =
+    (r.catalog.name +: r.identifier.namespace :+ r.identifier.name).toSeq
 
   private def pathOrTable(parts: Seq[String], statement: String): LogicalPlan =
     if (isTable(parts)) SparkLine.unresolvedTable(parts, statement)
@@ -193,17 +193,16 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
    * a file `x`, as in Spark's own queries.
    */
   private def isTable(parts: Seq[String]): Boolean =
-    try session.asInstanceOf[SparkLine.Session].sessionState.catalog
-        .tableExists(TableIdentifier(parts.last, Some(parts.head)))
+    try session.sessionState.catalog.tableExists(TableIdentifier(parts.last, Some(parts.head)))
     catch { case NonFatal(_) => false }
 
   /**
    * Delta's own plan for the statement. If Delta's parser comes after ours, `other` has the plan.
    * If Delta's parser comes before ours, it did not recognise the statement with the word TABLE.
-   * Then the outermost parser of the session parses the text without TABLE.
+   * In this case the outermost parser of the session parses the text without TABLE.
    */
-  private def deltas(other: DelegatedStatement): Option[LogicalPlan] = other.plan.orElse {
-    val outermost = SparkLine.session(session).sessionState.sqlParser
+  private def planOfDelta(other: DelegatedStatement): Option[LogicalPlan] = other.plan.orElse {
+    val outermost = session.sessionState.sqlParser
     Try(outermost.parsePlan(other.text)).toOption.flatMap {
       case ours: OptimizeTable => ours.delegated.plan
       case plan => Some(plan)
@@ -211,7 +210,7 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
   }
 
   private def isDelta(target: PathTarget): Boolean =
-    try target.isDelta(SparkLine.session(session).sessionState.newHadoopConf())
+    try target.isDelta(hadoopConf)
     catch { case NonFatal(_) => false }
 
   /**
@@ -222,19 +221,4 @@ private[sparkzorder] final class ResolveZOrderStatements(session: SparkSession)
     val name = table.getClass.getName.toLowerCase(java.util.Locale.ROOT)
     Seq("delta", "iceberg", "hudi").find(name.contains).getOrElse(table.getClass.getSimpleName)
   }
-}
-
-/**
- * A statement on a target that is not looked up yet.
- *
- * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
- * @param action what the statement does with it
- */
-private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action: TargetAction)
-    extends UnaryNode {
-  override def output: Seq[Attribute] = Nil
-  // replaced by ResolveZOrderStatements as soon as the child is known
-  override lazy val resolved: Boolean = false
-  override protected def withNewChildInternal(newChild: LogicalPlan): TargetStatement =
-    copy(child = newChild)
 }

@@ -63,7 +63,7 @@ private[sql] final class Script(
         (plan, originOf(part, origin, shown))
       }
     }
-    // a word in the middle of an expression looked like the begin of a statement
+    // a part that was not placed is in the middle of an expression and only looked like a statement
     if (placed.size == ours.size) result
     else withOurs(names.zip(ours).collect { case (n, (part, _)) if placed(n) => part }, next)
   }
@@ -75,7 +75,7 @@ private[sql] final class Script(
       sqlText = Some(text),
       stopIndex = Some(Script.offset(text, part.last.getStopIndex + 1) - 1))
 
-  /** What begins like a statement of ours where a statement can begin, up to its semicolon. */
+  /** The parts, up to a semicolon, that begin like a statement of ours at a place where a statement can begin. */
   private def candidates: List[StatementPart] = {
     val found = List.newBuilder[StatementPart]
     var expressions = 0 // nested expressions CASE .. END
@@ -134,7 +134,7 @@ private[sql] object Script {
       .take(number).toList
   }
 
-  /** A query of a column, with the length and the lines of the statement if it has room. */
+  /** Puts a query of one column in the place of a part, with the same length and lines if the part is long enough. */
   private def replace(text: String, part: StatementPart, name: String): String = {
     val query = s"SELECT $name"
     val (under, rest) = part.blank.splitAt(query.length)

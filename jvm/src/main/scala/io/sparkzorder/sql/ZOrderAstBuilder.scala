@@ -162,7 +162,7 @@ private[sql] final class ZOrderAstBuilder(
   def sortBy(ctx: SortByContext): Option[DeclaredOrder] = {
     val columns =
       ctx.multipartName().asScala.toSeq.map(c => read(c)(names.parseMultipartIdentifier))
-    // without a word it is lexical, as in Impala
+    // without the word ZORDER or LEXICAL, the order is lexical, as in Impala
     if (ctx.AUTO() != null) Some(DeclaredOrder.auto)
     else if (columns.isEmpty) None
     else Some(DeclaredOrder(columns, lexical = ctx.ZORDER() == null))
@@ -186,7 +186,7 @@ private[sql] final class ZOrderAstBuilder(
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
     }
-    // whether the name is that of a directory or of a table is known later
+    // the analyzer decides whether the name is that of a directory or of a table
     val isOpen = isClause(ctx.target()) || found.isInstanceOf[PathOrTable]
     val (from, to) = (ctx.target().stop.getStopIndex, ctx.stop.getStopIndex)
     val clauses = full.fold(textBetween(ctx, from, to + 1)) { f =>
@@ -230,7 +230,7 @@ private[sql] final class ZOrderAstBuilder(
     case _ => SimpleMode
   }
 
-  /** A quoted text where nothing but a text can stand. */
+  /** A quoted text where the grammar has no name. */
   private def stringLiteral(quoted: Token): String =
     text(quoted).getOrElse(
       StatementPart(quoted, quoted).read(names.parseMultipartIdentifier).mkString("."))

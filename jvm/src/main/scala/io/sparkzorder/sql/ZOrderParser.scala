@@ -160,12 +160,12 @@ private object ZOrderParser {
     catch { case e: SyntaxError => Left(syntaxError(e.token, e.getMessage)) }
   }
 
-  // CREATE ZORDER INDEX, or ALTER TABLE with a name of three parts, which has points between them
-  private val WordsToTell = 12
+  // enough for ALTER TABLE with a name of three parts, whose dots are tokens, too
+  private val FirstTokens = 12
 
   /** True if the text begins like a statement of spark-zorder, so that its syntax error is ours. */
   def beginsLikeOurs(words: Seq[Token]): Boolean =
-    words.take(WordsToTell).map(upper).toList match {
+    words.take(FirstTokens).map(upper).toList match {
       case "OPTIMIZE" :: _ => true
       case "EXPLAIN" :: rest => rest.take(2).contains("OPTIMIZE")
       case "SHOW" :: second :: _ => Set("LAYOUT", "SKIPPING", "WORKLOAD")(second)
@@ -224,4 +224,20 @@ private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends 
   override def seek(index: Int): Unit = text.seek(index)
   override def size(): Int = text.size()
   override def getSourceName: String = text.getSourceName
+}
+
+/** What the parser methods of one Spark line build on. */
+private[sql] trait DelegatingParser { self: ParserInterface =>
+
+  /** The next parser: Spark's, or that of another extension. */
+  def delegate: ParserInterface
+
+  /**
+   * @param condition parses a predicate
+   * @param next the next parser, which parses the whole text when it is not ours
+   */
+  protected def parse(
+      sqlText: String,
+      condition: StatementPart => Expression,
+      next: String => LogicalPlan): LogicalPlan
 }

@@ -3,17 +3,19 @@
 
 package io.sparkzorder.table
 
+import java.util.Locale
+
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, Path}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.util.SameDirectory
+import io.sparkzorder.util.RawFiles
 
 /**
  * Finds the tables of the session's catalog whose directory a statement names by its path. No catalog
@@ -25,7 +27,7 @@ private[sparkzorder] final class CatalogTables(session: Session, conf: Configura
   /** The target, with the tables that are at its path. */
   def known(target: Target): Target = target match {
     case p: PathTarget =>
-      // the checks of the target tell what is wrong with its path
+      // the checks of the target refuse a wrong path
       Try(new SameDirectory(p.location, conf)).fold(_ => p, d => p.copy(tables = at(d)))
     case other => other
   }
@@ -45,7 +47,7 @@ private[sparkzorder] final class CatalogTables(session: Session, conf: Configura
     }
   }
 
-  /** What the user may not look at is no table for the user. */
+  /** Skips what the user may not see. */
   private def logged[T](what: String, body: => T): Option[T] =
     try Some(body)
     catch {
@@ -60,4 +62,54 @@ private object CatalogTables {
 
   /** Names of one call: as many as Hive's metastore itself looks up at once. */
   val AtOnce = 300
+}
+
+/**
+ * Recognizes a directory under its other names: by symbolic links, by mount points of viewfs, and by
+ * other schemes of its store. Most other paths are compared as texts alone, because opening the file system
+ * of each path would be slow.
+ */
+private final class SameDirectory(directory: Path, conf: Configuration) {
+  private val default = FileSystem.getDefaultUri(conf)
+  private val own = directory.getFileSystem(conf).makeQualified(directory)
+  private val names = Seq(own, resolved(own)).distinct
+  private val isMounted = isView(own)
+
+  def is(other: Path): Boolean = {
+    val path = if (other.isAbsolute) other.makeQualified(default, own) else other
+    names.contains(path) ||
+    (if (isLocal(own) || isLocal(path)) isLocal(own) && names.contains(resolved(path))
+     else names.exists(isOne(_, path)) ||
+     (isView(path) && !isMounted && names.exists(isOne(_, resolved(path)))))
+  }
+
+  /** True for equal paths of one store. */
+  private def isOne(a: Path, b: Path): Boolean =
+    a.toUri.getPath == b.toUri.getPath && (store(a) == store(b) ||
+      // Hadoop knows default ports, and names of hosts in short
+      Try(a.getFileSystem(conf).makeQualified(b)).isSuccess)
+
+  private def store(path: Path): (String, String) = {
+    val scheme = schemeOf(path)
+    val authority = Option(path.toUri.getAuthority).getOrElse("")
+    (SameDirectory.Families.find(f => scheme.matches(f)).getOrElse(scheme), authority)
+  }
+
+  /** The path without links and mount points; as it is, if nothing is there. */
+  private def resolved(path: Path): Path =
+    if (isLocal(path)) {
+      Try(RawFiles.local(path).toRealPath()).map(real => new Path(real.toUri)).getOrElse(path)
+    } else Try(path.getFileSystem(conf).resolvePath(path)).getOrElse(path)
+
+  private def schemeOf(path: Path): String =
+    Option(path.toUri.getScheme).getOrElse("file").toLowerCase(Locale.ROOT)
+
+  private def isLocal(path: Path): Boolean = schemeOf(path) == "file"
+  private def isView(path: Path): Boolean = schemeOf(path) == "viewfs"
+}
+
+private object SameDirectory {
+
+  /** Schemes under which one bucket, container or cluster is reached. */
+  val Families: Seq[String] = Seq("s3[an]?", "abfss?", "wasbs?", "(swebhdfs|webhdfs|hdfs)")
 }

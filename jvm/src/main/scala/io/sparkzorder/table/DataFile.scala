@@ -20,16 +20,19 @@ private[sparkzorder] final class Folder(val path: Path, val values: InternalRow)
   override def toString: String = path.toString
 }
 
-/** A data file as it was listed; its path tells it from all others. */
+/** A data file as it was listed. */
 private[sparkzorder] final case class DataFile(folder: Folder, status: FileStatus) {
   def path: Path = status.getPath
   def length: Long = status.getLen
   def modified: Long = status.getModificationTime
+
+  /** True if a later look at the path found a file of the same length and time. */
+  def isUnchanged(now: DataFile): Boolean = now.length == length && now.modified == modified
 }
 
 private[sparkzorder] object DataFile {
 
-  /** A file that is looked at by itself, without its table. */
+  /** A file that is read by itself, without its table. */
   def alone(status: FileStatus): DataFile =
     DataFile(new Folder(status.getPath.getParent, InternalRow.empty), status)
 }
@@ -67,8 +70,8 @@ private[sparkzorder] final case class TableFiles(
 }
 
 /**
- * The empty data file that lies in a folder while a run is published there. It holds no row, and
- * vanishes again, so it is no file of the table.
+ * The empty data file that lies in a folder while a run is published there. It holds no row and is removed
+ * later, so it does not count as a file of the table.
  */
 private[sparkzorder] object TokenFile {
   val Prefix = "part-zorder-"

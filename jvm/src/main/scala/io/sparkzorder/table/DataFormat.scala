@@ -43,7 +43,7 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
   /**
-   * What keeps files of a codec from being read and written: its library is not on the class path.
+   * The error that a missing library of a codec causes; None if files of the codec can be read and written.
    *
    * @param codec as Spark's options name it
    */
@@ -65,7 +65,7 @@ private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Par
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
-  // of Hive alone, which would find other columns in files of another order
+  // only Hive reads it, and would find other columns in files with another order of columns
   override def byPosition: String = "parquet.column.index.access"
 
   override protected def load(codec: String, conf: Configuration): Unit =

@@ -3,12 +3,10 @@
 
 package io.sparkzorder.table
 
-import java.nio.file.{Files, Path => LocalPath, Paths}
+import java.nio.file.{Files, Path => LocalPath}
 import java.time.ZoneId
 
 import scala.util.Try
-
-import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
@@ -16,8 +14,9 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.execution.datasources.{BucketingUtils, PartitioningUtils}
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.RawFiles
 
-/** Refuses tables for reasons that show only in their partitions and files, after the listing. */
+/** Refuses tables for reasons that only the listing of their partitions and files shows. */
 private[sparkzorder] object FileChecks {
   // other programs put numbers at the ends of names, too
   private val SparksName = "^part-\\d+-[0-9a-f-]{36}_\\d+".r
@@ -47,14 +46,14 @@ private[sparkzorder] object FileChecks {
     }
 
   /**
-   * Refuses partitions whose directories do not tell their values. A copy of the files has no catalog, so
-   * its readers take the values from the names of directories.
+   * Refuses partitions whose directories are not named after their values. A copy of the files has no catalog,
+   * so its readers take the values from the names of directories.
    *
    * @param zone time zone of the session, for partition columns of type TIMESTAMP
    */
   def checkNames(target: Target, files: TableFiles, zone: ZoneId): Unit = target match {
     case CatalogTarget(table) if table.tracksPartitionsInCatalog =>
-      // of two partitions in one place one is misnamed
+      // if two partitions have one directory, its name is that of one of them at most
       files.folders.find(f => !isNamedByValues(files, f, zone)).foreach { folder =>
         TargetChecks.refuse(
           target,
@@ -86,7 +85,7 @@ private[sparkzorder] object FileChecks {
    * that the statement names, and a bucketed table that is named by its path.
    */
   def checkFiles(target: Target, files: TableFiles): Unit = {
-    // a path does not tell its format
+    // a path has no format, but the names of the files have one
     DataFormat.all.filter(_ != target.format).foreach { other =>
       if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
         TargetChecks.refuse(
@@ -95,7 +94,7 @@ private[sparkzorder] object FileChecks {
           s"Name it as ${other.name}.`${target.location}`.")
       }
     }
-    // the catalog knows its buckets
+    // the catalog tells whether a named table has buckets
     val isNamed = target.isInstanceOf[CatalogTarget]
     // a file of a run that is not published yet has a number of its own
     val names = files.files.map(_.path.getName).filterNot(_.startsWith("_"))
@@ -113,13 +112,11 @@ private[sparkzorder] object FileChecks {
   private def firstLink(files: TableFiles): Option[LocalPath] =
     if (files.root.toUri.getScheme != "file") None
     else {
-      val root = local(files.root)
-      val folders = files.folders.map(f => local(f.path)).flatMap { folder =>
+      val root = RawFiles.local(files.root)
+      val folders = files.folders.map(f => RawFiles.local(f.path)).flatMap { folder =>
         Iterator.iterate(folder)(_.getParent).takeWhile(f => f != null && f != root)
       }.distinct
-      (folders.iterator ++ files.files.iterator.map(f => local(f.path)))
+      (folders.iterator ++ files.files.iterator.map(f => RawFiles.local(f.path)))
         .find(Files.isSymbolicLink(_))
     }
-
-  private def local(path: Path): LocalPath = Paths.get(path.toUri.getPath)
 }

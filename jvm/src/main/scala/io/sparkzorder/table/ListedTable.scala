@@ -20,10 +20,10 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param name as messages show it
  * @param files the table's data files; in a table of another format each folder is one partition
  * @param schema data columns; None if only the footers of the files have them
- * @param target the target, whose `_zorder/` may say more about the layout; None for a table that
+ * @param target the target, whose `_zorder/` may have records of the layout; None for a table that
  *   only Spark or Iceberg can list
  * @param format of the data files
- * @param ordering columns of the last layout, if the table's own history tells them
+ * @param ordering columns of the last layout, if the table's own history has them
  * @param declared columns of the property `zorder.columns` of a table of another format
  * @param warnings of the files as a whole
  */
@@ -125,7 +125,7 @@ private[sparkzorder] object IcebergLister {
       ordering(session, quoted))
   }
 
-  /** What the last commit of OPTIMIZE says of its layout. */
+  /** The columns of the last commit of OPTIMIZE. */
   private def ordering(session: Session, quoted: String): Option[String] =
     session.table(s"$quoted.snapshots").where("summary['zorder-columns'] IS NOT NULL")
       .selectExpr("max_by(summary['zorder-columns'], committed_at)").collect().headOption

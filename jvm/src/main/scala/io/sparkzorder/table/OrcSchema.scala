@@ -82,7 +82,7 @@ private[sparkzorder] object OrcSchema {
           "Hive wrote them")
     }
     check(types, Nil, file)
-    val spark = withoutNotes(OrcUtils.toCatalystSchema(types)).asInstanceOf[StructType]
+    val spark = withoutMetadata(OrcUtils.toCatalystSchema(types)).asInstanceOf[StructType]
     val parquet =
       if (spark.isEmpty) new MessageType("spark_schema", Collections.emptyList[Type]())
       else converter.convert(spark)
@@ -125,11 +125,11 @@ private[sparkzorder] object OrcSchema {
    * Removes the metadata with which Spark marks CHAR and VARCHAR types. The metadata belongs in the
    * schemas of tables.
    */
-  private def withoutNotes(t: DataType): DataType = t match {
+  private def withoutMetadata(t: DataType): DataType = t match {
     case s: StructType =>
-      StructType(s.fields.map(f => StructField(f.name, withoutNotes(f.dataType))))
-    case a: ArrayType => ArrayType(withoutNotes(a.elementType))
-    case m: MapType => MapType(withoutNotes(m.keyType), withoutNotes(m.valueType))
+      StructType(s.fields.map(f => StructField(f.name, withoutMetadata(f.dataType))))
+    case a: ArrayType => ArrayType(withoutMetadata(a.elementType))
+    case m: MapType => MapType(withoutMetadata(m.keyType), withoutMetadata(m.valueType))
     case other => other
   }
 }

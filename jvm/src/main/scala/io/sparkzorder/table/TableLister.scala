@@ -69,10 +69,10 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     // a directory such as `p=1/extra` is an error: Spark reads it as p=1, but other engines do not
     if (spec.partitions.exists(p => !isPartition(p.path))) refuseOutside(index)
     val folders =
-      if (spec.partitionColumns.isEmpty) IndexedSeq(new Folder(root, InternalRow.empty))
-      else foldersOf(spec)
+      if (spec.partitionColumns.isEmpty) Seq(new Folder(root, InternalRow.empty))
+      else spec.partitions.sortBy(_.path.toString).map(p => new Folder(p.path, p.values))
     val schema = if (spec.partitionColumns.isEmpty) new StructType() else spec.partitionColumns
-    build(schema, table, folders, index.all, Nil)
+    build(schema, table, folders.toIndexedSeq, index.all, Nil)
   }
 
   private def listPartitions(
@@ -81,7 +81,10 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val partitions = session.sessionState.catalog.listPartitions(table.identifier)
     FileChecks.checkPartitions(target, partitions)
-    val located = partitions.map(p => qualified(new Path(p.location)) -> p)
+    val located = partitions.map { p =>
+      val path = new Path(p.location)
+      path.getFileSystem(conf).makeQualified(path) -> p
+    }
     val (inside, outside) = located.partition { case (path, _) => isBelow(root, path) }
     val folders = inside.map { case (path, p) => path -> p.toRow(table.partitionSchema, zone) }
       .sortBy(_._1.toString).toIndexedSeq
@@ -136,11 +139,6 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 
   private def isPartition(directory: Path): Boolean = directory != root &&
     Iterator.iterate(directory)(_.getParent).takeWhile(_ != root).forall(_.getName.contains("="))
-
-  private def foldersOf(spec: PartitionSpec): IndexedSeq[Folder] =
-    spec.partitions.sortBy(_.path.toString).toIndexedSeq.map(p => new Folder(p.path, p.values))
-
-  private def qualified(path: Path): Path = path.getFileSystem(conf).makeQualified(path)
 
   private def isBelow(ancestor: Path, path: Path): Boolean =
     Iterator.iterate(path)(_.getParent).takeWhile(_ != null).exists(_ == ancestor)

@@ -9,6 +9,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
+import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.conf.Setting
 import io.sparkzorder.errors.ZOrderErrors
@@ -55,7 +57,7 @@ private[sparkzorder] final case class PathTarget(
     }
 
   /**
-   * The settings of the tables at the path. Other properties are only those of readers by name.
+   * The settings of the tables at the path. Their other properties are for readers that name the table.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING if two tables disagree
    */
@@ -96,7 +98,7 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   override def properties: Map[String, String] = table.properties
   override def tables: Seq[CatalogTable] = Seq(table)
 
-  // the fallback does no harm: a table of neither format is refused before anything is read
+  // a table of neither format is refused before anything is read, so any format does for it
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
   /** STORED AS PARQUET, not USING parquet. */
@@ -105,4 +107,17 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   // Hive before version 4 reads no other timestamps than INT96
   override def defaults: Map[String, String] =
     if (isHiveFormat) Map("timestampType" -> "preserve") else Map.empty
+}
+
+/**
+ * An ordering column.
+ *
+ * @param parts name parts from the top level to the leaf, as the schema spells them
+ */
+private[sparkzorder] final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
+
+  /** Display name: `a.b`, parts quoted where they need it. */
+  def name: String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
+  }.mkString(".")
 }

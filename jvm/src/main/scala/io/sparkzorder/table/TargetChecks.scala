@@ -20,10 +20,7 @@ private[sparkzorder] object TargetChecks {
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
   def check(target: Target, conf: Configuration): Unit = {
     checkKind(target, conf)(checkTable)
-    val root = target.root(conf)
-    val fs = root.getFileSystem(conf)
-    checkDirectory(target, fs, root)
-    checkAncestors(fs, root)
+    checkPlace(target, conf)
   }
 
   /**
@@ -37,15 +34,12 @@ private[sparkzorder] object TargetChecks {
       }
       checkFormat(name, table)
     }
-    val root = target.root(conf)
-    val fs = root.getFileSystem(conf)
-    checkDirectory(target, fs, root)
-    checkAncestors(fs, root)
+    checkPlace(target, conf)
   }
 
   /**
-   * Checks the path, and each table that is known to be there: a table is protected by what the catalog
-   * says of it, whether a statement has its name or its path.
+   * Checks the path, and each table that is known to be there: what the catalog has of a table protects it
+   * whether a statement has its name or its path.
    *
    * @param ofTable checks a table, by the name that messages show
    */
@@ -113,7 +107,7 @@ private[sparkzorder] object TargetChecks {
     val below = folders.flatMap(f =>
       Iterator.iterate(f)(_.getParent).takeWhile(d => d != null && d != root))
     below.distinct.foreach { d =>
-      // an error of the file system must not hide the other table
+      // an error of the file system must not hide the other table, so it is thrown
       tableMarkers.find(m => fs.exists(new Path(d, m))).foreach { m =>
         throw ZOrderErrors.unsupportedTable(
           target,
@@ -218,6 +212,13 @@ private[sparkzorder] object TargetChecks {
         path,
         "its name says that it is one partition; name the table's directory and use WHERE")
     }
+  }
+
+  private def checkPlace(target: Target, conf: Configuration): Unit = {
+    val root = target.root(conf)
+    val fs = root.getFileSystem(conf)
+    checkDirectory(target, fs, root)
+    checkAncestors(fs, root)
   }
 
   private def checkDirectory(target: Target, fs: FileSystem, root: Path): Unit = {

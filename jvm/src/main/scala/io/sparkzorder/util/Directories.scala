@@ -30,17 +30,17 @@ import org.apache.hadoop.fs.permission.FsPermission
  * file system does some of them in several steps.
  */
 private[sparkzorder] object Directories {
-  private val Looks = 3
+  private val Retries = 3
 
-  // `drain` fails after this many rounds that move no file; other processes may add or move files meanwhile
-  private val VainRounds = 100
+  // `drain` fails after so many rounds in succession that move no file. One such round is no failure: another
+  // process may have moved the files first
+  private val MaxIdleRounds = 100
 
   /** Makes a directory, unless it exists. Its parent is not made. */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     try {
-      if (RawFiles.isLocal(fs)) {
-        val _ = Files.createDirectory(RawFiles.local(directory))
-      } else {
+      if (RawFiles.isLocal(fs)) Files.createDirectory(RawFiles.local(directory))
+      else {
         FileContext.getFileContext(directory.toUri, conf)
           .mkdir(directory, FsPermission.getDirDefault, false)
       }
@@ -71,16 +71,16 @@ private[sparkzorder] object Directories {
       make(fs, to, conf)
       list(fs, to).foreach(_ => copyBits(fs, from, to))
     }
-    var vain = 0
+    var idle = 0
     while (left.isDefined) {
       val moved = ManyFiles.map(left.get)(s =>
         FileMove.rename(fs, s.getPath, new Path(to, s.getPath.getName)))
       if (removeEmpty(fs, from) || !fs.exists(to)) left = None
       else {
         // another process may empty the directory at the same time
-        vain = if (moved.contains(true)) 0 else vain + 1
+        idle = if (moved.contains(true)) 0 else idle + 1
         left = list(fs, from)
-        if (vain > VainRounds) left.flatMap(_.headOption).foreach { s =>
+        if (idle > MaxIdleRounds) left.flatMap(_.headOption).foreach { s =>
           throw new IOException(s"cannot move ${s.getPath} to $to")
         }
       }
@@ -95,9 +95,8 @@ private[sparkzorder] object Directories {
    */
   def removeEmpty(fs: FileSystem, directory: Path): Boolean =
     try {
-      if (RawFiles.isLocal(fs)) {
-        val _ = Files.deleteIfExists(RawFiles.local(directory))
-      } else fs.delete(directory, false)
+      if (RawFiles.isLocal(fs)) Files.deleteIfExists(RawFiles.local(directory))
+      else fs.delete(directory, false)
       true
     } catch {
       case _: DirectoryNotEmptyException => false
@@ -113,14 +112,14 @@ private[sparkzorder] object Directories {
     def listed(): Option[Seq[FileStatus]] =
       try Some(fs.listStatus(directory).toSeq)
       catch { case _: FileNotFoundException | _: ParentNotDirectoryException => None }
-    // other processes may create and remove the directory again between two looks
-    @tailrec def look(left: Int): Option[Seq[FileStatus]] = Try(listed()) match {
+    // other processes may create and remove the directory again between two attempts
+    @tailrec def attempt(left: Int): Option[Seq[FileStatus]] = Try(listed()) match {
       case Success(found) => found
       case Failure(_: IOException) if !fs.exists(directory) => None
-      case Failure(_: IOException) if left > 0 => look(left - 1)
+      case Failure(_: IOException) if left > 0 => attempt(left - 1)
       case Failure(e) => throw e
     }
-    look(Looks)
+    attempt(Retries)
   }
 
   /**
@@ -131,7 +130,7 @@ private[sparkzorder] object Directories {
     try {
       if (RawFiles.isLocal(fs)) {
         val bits = Files.getPosixFilePermissions(RawFiles.local(from))
-        val _ = Files.setPosixFilePermissions(RawFiles.local(to), bits)
+        Files.setPosixFilePermissions(RawFiles.local(to), bits)
       } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
     } catch {
       case _: UnsupportedOperationException | _: FileNotFoundException => ()

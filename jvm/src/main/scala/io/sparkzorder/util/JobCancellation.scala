@@ -3,7 +3,7 @@
 
 package io.sparkzorder.util
 
-/** Tells an error of a job that somebody has cancelled. What needed the job must not go on without it. */
+/** Recognises the error of a job that was cancelled. The caller must not go on without the job. */
 private[sparkzorder] object JobCancellation {
   private val MaxCauses = 16
 

@@ -19,8 +19,11 @@ import java.util.concurrent.atomic.{
 private[sparkzorder] object ManyFiles {
   private val Threads = 16
 
-  /** Files that a listing shows in the time of a look at one file: 1,000 a call, and 16 looks at once. */
-  private val ListedForALook = 64L
+  /**
+   * Files that a listing returns in the time that the status of one file takes: a call of a listing returns
+   * 1,000 files, and 16 statuses are read at once.
+   */
+  private val ListedPerStatus = 64L
 
   /** For fewer items than this, threads are not worth their cost. */
   private val Few = 16
@@ -36,8 +39,8 @@ private[sparkzorder] object ManyFiles {
       }
     })
 
-  /** True if looks at some files, one by one, take less time than a listing of all. */
-  def areFew(some: Int, all: Int): Boolean = some * ListedForALook < all
+  /** True if reading the status of some files, one by one, takes less time than a listing of all. */
+  def areFew(some: Int, all: Int): Boolean = some * ListedPerStatus < all
 
   /**
    * Returns the results in the order of the items. If a call fails, throws the first failure after
@@ -79,7 +82,7 @@ private[sparkzorder] object ManyFiles {
   private def each[A](items: IndexedSeq[A], f: (Int, A) => Unit, isOver: () => Boolean): Unit = {
     val next = new AtomicInteger
     val failure = new AtomicReference[Throwable]
-    val crew = new Crew
+    val workers = new Workers
     def work(): Unit =
       try {
         var i = next.getAndIncrement()
@@ -89,27 +92,25 @@ private[sparkzorder] object ManyFiles {
         }
       } catch { case t: Throwable => failure.compareAndSet(null, t) }
     (1 until math.min(Threads, items.size)).foreach { _ =>
-      pool.submit(new Runnable { override def run(): Unit = crew.join(work()) })
+      pool.submit(new Runnable { override def run(): Unit = workers.join(work()) })
     }
     work()
-    crew.close()
+    // the interrupt ends the work, but not before running calls have ended: the caller may undo them
+    workers.close(interrupt => failure.compareAndSet(null, interrupt))
     Option(failure.get).foreach(throw _)
   }
 
-  /**
-   * The threads that work on some items. A thread that has not begun when the crew closes never
-   * begins.
-   */
-  private final class Crew {
+  /** The threads that work on some items. A thread that has not begun when they close never begins. */
+  private final class Workers {
     private var active = 0
     private var closed = false
 
     def join(work: => Unit): Unit = {
-      val comes = synchronized {
+      val begins = synchronized {
         if (!closed) active += 1
         !closed
       }
-      if (comes) {
+      if (begins) {
         try work
         finally synchronized {
             active -= 1
@@ -118,10 +119,17 @@ private[sparkzorder] object ManyFiles {
       }
     }
 
-    /** Lets no further thread begin, and waits until no thread works. */
-    def close(): Unit = synchronized {
+    /**
+     * Lets no further thread begin, and waits until no thread works, also when this thread is interrupted.
+     *
+     * @param onInterrupt called for each interrupt
+     */
+    def close(onInterrupt: InterruptedException => Unit): Unit = synchronized {
       closed = true
-      while (active > 0) wait()
+      while (active > 0) {
+        try wait()
+        catch { case e: InterruptedException => onInterrupt(e) }
+      }
     }
   }
 }

@@ -10,7 +10,14 @@ import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.commons.io.IOUtils
-import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{
+  CommonPathCapabilities,
+  EtagSource,
+  FileStatus,
+  FileSystem,
+  FSDataOutputStream,
+  Path
+}
 
 /**
  * Object stores: file systems without directories and without an atomic rename. An object appears at once
@@ -19,7 +26,6 @@ import org.apache.hadoop.fs.{CommonPathCapabilities, FileSystem, FSDataOutputStr
  */
 private[sparkzorder] object ObjectStore {
   private val S3 = Set("s3", "s3a", "s3n")
-
   private val Azure = Set("abfs", "abfss")
   private val schemes: Set[String] =
     S3 ++ Set("gs", "oss", "cos", "cosn", "obs", "tos", "swift", "wasb", "wasbs")
@@ -43,7 +49,7 @@ private[sparkzorder] object ObjectStore {
   /** The option by which Hadoop's client of S3, from 3.4.2 on, sends If-None-Match. */
   private val ConditionalOverwrite = "fs.option.create.conditional.overwrite"
 
-  /** True for a store whose client can create an object on condition; whether the store heeds it is another matter. */
+  /** True for a store whose client can send the condition. [[whyUnsafe]] tests whether the store obeys. */
   def createsOnCondition(fs: FileSystem, path: Path): Boolean =
     isOne(fs) && (!S3(fs.getUri.getScheme) || fs.hasPathCapability(path, ConditionalOverwrite))
 
@@ -62,8 +68,8 @@ private[sparkzorder] object ObjectStore {
     @tailrec
     def attempt(left: Int): Boolean = {
       val failure = Try(write(conditional(fs, path), content)).failed.toOption
-      // a client repeats a request whose answer was lost, and the store refuses the second one: so
-      // the content tells who was first
+      // a client repeats a request whose answer was lost, and the store refuses the second one. This process was
+      // first if the object has its content
       lazy val there = read(fs, path)
       failure match {
         case None => true
@@ -94,9 +100,9 @@ private[sparkzorder] object ObjectStore {
     write(fs.create(path, true), content)
 
   /**
-   * Tests whether the store itself refuses to create an object twice. Two writers are opened before either is
-   * closed, so that a client which only looks first does not pass. Clients only say that they send the condition;
-   * a store may ignore it.
+   * Tests whether the store itself refuses to create an object twice: a store may ignore the condition that the
+   * client sends. Two writers are opened before either is closed, so that a client which only looks before it
+   * writes does not pass.
    *
    * @param directory where the trial is made; nothing is left there
    * @return None if the store refuses, else what happened
@@ -117,14 +123,14 @@ private[sparkzorder] object ObjectStore {
       case e @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
         Some(s"its client cannot create an object on condition (${e.getMessage})")
     } finally {
-      val _ = Try(fs.delete(path, false))
+      Try(fs.delete(path, false))
     }
   }
 
   private def write(out: FSDataOutputStream, content: Array[Byte]): Unit =
     orAbort(out)(out.write(content))
 
-  /** The close creates the object: what could not be written whole must not be closed. */
+  /** The close creates the object, so a stream with a part of the content must be aborted instead. */
   private def orAbort(out: FSDataOutputStream)(body: => Unit): Unit = {
     try body
     catch {
@@ -141,4 +147,21 @@ private[sparkzorder] object ObjectStore {
       try Some(IOUtils.toByteArray(in))
       finally in.close()
     } catch { case _: FileNotFoundException => None }
+}
+
+/**
+ * ETags, by which a store names the content of an object. Two objects with the same ETag have the same content.
+ * Two objects with different ETags may have the same content, too.
+ */
+private[sparkzorder] object Etags {
+
+  /** Empty where a listing has none. Spark drops the ETags of long listings. */
+  def of(status: FileStatus): String = status match {
+    case s: EtagSource => Option(s.getEtag).getOrElse("")
+    case _ => ""
+  }
+
+  /** False only if both ETags are known and differ. */
+  def mayHave(etag: String, status: FileStatus): Boolean =
+    etag == null || etag.isEmpty || Seq("", etag).contains(of(status))
 }

@@ -8,7 +8,7 @@ import java.util.{UUID, WeakHashMap}
 
 /**
  * An immutable object that all tasks of a JVM share. Spark reads the objects of a stage anew for each
- * task; the copies of a large one would fill the memory of an executor.
+ * task, so copies of a large object would fill the memory of an executor.
  */
 private[sparkzorder] trait OncePerJvm extends Serializable {
   private val identity: UUID = UUID.randomUUID()

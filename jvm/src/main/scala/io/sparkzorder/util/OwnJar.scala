@@ -30,8 +30,8 @@ private[sparkzorder] object OwnJar {
     file.fold(loader.getResource(name))(f => new URL(s"jar:${f.toURI}!/$name"))
 
   /**
-   * True if the process is a Thrift server, and the class loader of our classes can be closed. The server
-   * then takes the time to load everything when it starts, other programs do not.
+   * True if the process is a Thrift server, and the class loader of our classes can be closed. Only such a
+   * server loads all classes when it starts, because that takes time.
    */
   lazy val mayBeClosed: Boolean =
     loader.isInstanceOf[URLClassLoader] && sys.props.get("sun.java.command").exists(
@@ -49,7 +49,7 @@ private[sparkzorder] object OwnJar {
   private def load(entry: String): Unit =
     try Class.forName(entry.stripSuffix(".class").replace('/', '.'), false, loader)
     catch {
-      // of a table format that is not there
+      // a class that needs a table format whose jars are missing
       case _: LinkageError =>
       case NonFatal(_) =>
     }

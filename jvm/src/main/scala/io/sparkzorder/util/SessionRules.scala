@@ -10,12 +10,11 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 /**
- * Strategies that a session's planner asks before the strategies of every extension. Spark asks
- * extensions in the order in which they are named, and an extension may plan scans of every table, as
- * Delta's does.
+ * Strategies that a session's planner applies before the strategies of all extensions. Spark applies extensions
+ * in the order in which they are named, and an extension may plan scans of every table, as Delta's does.
  *
- * The strategies of other extensions are asked as well where one of ours has planned something, since
- * some only check a plan, as Kyuubi's limit of partitions does. What they plan is dropped.
+ * If one of ours has planned something, the strategies of other extensions are applied as well, because some only
+ * check a plan, as Kyuubi's limit of partitions does. Their plans are dropped.
  */
 private[sparkzorder] final case class FirstStrategies(
     session: SparkSession,

@@ -35,3 +35,12 @@ private[sparkzorder] object StatementText {
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 }
+
+/** Splits a setting at its commas, except inside back quotes. The parts keep their quotes. */
+private[sparkzorder] object NameList {
+  // a back quote that is not closed stays, so that the parser of the name reports an error
+  private val item = "(?:`(?:[^`]|``)*`|[^,])+".r
+
+  def split(text: String): Seq[String] =
+    item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
+}

@@ -30,7 +30,7 @@ private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
 
   def put(key: K, value: V): Unit = {
     removeDead()
-    val _ = values.put(new Key(key, dead), value)
+    values.put(new Key(key, dead), value)
   }
 
   /** The number of values, those of dead keys among them. */

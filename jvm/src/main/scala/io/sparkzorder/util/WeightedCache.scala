@@ -11,14 +11,12 @@ import scala.collection.JavaConverters._
  * Values in memory up to a total weight. Values do not expire, so a key must change whenever its
  * value changes.
  *
- * Where room is needed, the least recently used values go first. A cache that `resists` lets a value
- * in only for values that were not used since its own last use but one. If all values that are
- * used in turn do not fit, those that are there stay, and the others are loaded each time. Else each
- * of them would push out the one that is needed next.
+ * The least recently used values are removed first. In a cache that `resists`, a new value replaces only values
+ * that were not used since the previous use of its key. If queries use more values in turn than fit, some values
+ * then stay, and the others are loaded each time. Otherwise each value would replace the one that is needed next.
  *
- * Safe for threads. A value is loaded once, outside the lock: other threads that ask for it wait,
- * and those that ask for other values do not. The caches of Guava and Caffeine fix their limit when
- * they are made; here each caller has its own, a setting of its session.
+ * Safe for threads. A value is loaded once, outside the lock: only threads that need the same value wait. The
+ * limit of Guava's and Caffeine's caches is fixed; here each caller has its own, a setting of its session.
  *
  * @param weigh the weight of a value, positive
  */
@@ -51,7 +49,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
    */
   def getOrLoad(key: K, limit: Long)(load: => V): V = {
     val slot = slots.synchronized {
-      val previous = noteUse(key)
+      val previous = countUse(key)
       val there = find(key).getOrElse {
         val made = new Slot(() => load, previous)
         slots.put(key, made)
@@ -84,7 +82,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
   private def find(key: K): Option[Slot] = slots.synchronized(Option(slots.get(key)))
 
   /** @return when the key was used before; -1 if it was not, or long ago */
-  private def noteUse(key: K): Long =
+  private def countUse(key: K): Long =
     if (!resists) Long.MaxValue
     else {
       uses += 1

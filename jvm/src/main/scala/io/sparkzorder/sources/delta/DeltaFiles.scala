@@ -3,19 +3,26 @@
 
 package io.sparkzorder.sources.delta
 
+import scala.collection.JavaConverters._
 import scala.collection.mutable
 
 import org.apache.spark.paths.SparkPath
-import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
-import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types.{StructField, TimestampType}
+import org.apache.spark.sql.functions.{col, from_json, lit}
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.skipping.scan.OddOffsets
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
  * The files that a run has listed, in one version of a Delta table.
@@ -58,24 +65,21 @@ private[delta] final class DeltaSnapshot(
 /**
  * @param path in the form of `_metadata.file_path`
  * @param add the entry of the Delta log
- * @param times see [[partitionTimes]]
+ * @param partitionTimes the partition values of timestamp type, as the Delta log writes them
  */
 private[delta] final class DeltaFile(
     override val path: String,
     val add: AddFile,
     override val folder: FormatFolder,
     override val columns: IndexedSeq[FileColumnInfo],
-    times: Seq[String])
+    val partitionTimes: Seq[String])
     extends FormatFile {
-
-  /** The partition values of timestamp type, as the Delta log writes them. */
-  val partitionTimes: Seq[String] = times
 
   /**
    * True if a partition timestamp has no zone, so that each session reads it in its own time zone. Newer
    * versions of Delta write these timestamps in UTC.
    */
-  def isZoneless: Boolean = times.exists(!_.endsWith("Z"))
+  def isZoneless: Boolean = partitionTimes.exists(!_.endsWith("Z"))
 
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
@@ -89,20 +93,21 @@ private[delta] final class DeltaFile(
    * Delta's OPTIMIZE. A file that waits for the second of two passes does not count, because that pass
    * rewrites it anyway.
    */
-  private val isWorn: Boolean =
+  private val hasManyDeletes: Boolean =
     !DeltaLayouts.dealt(add).exists(_.region > 0) &&
       add.deletedToPhysicalRecordsRatio.exists(_ > DeltaFile.MaxDeleted)
 
   override def writtenAt: Long = add.modificationTime
-  override val dealt: Option[DealtTo] = if (isWorn) None else DeltaLayouts.dealt(add)
-  override val finishedPlan: Option[String] = if (isWorn) None else DeltaLayouts.finishedPlan(add)
+  override val dealt: Option[DealtTo] = if (hasManyDeletes) None else DeltaLayouts.dealt(add)
+  override val finishedPlan: Option[String] =
+    if (hasManyDeletes) None else DeltaLayouts.finishedPlan(add)
 
-  override val layout: Option[LayoutTag] = if (isWorn) None else DeltaLayouts.of(add)
+  override val layout: Option[LayoutTag] = if (hasManyDeletes) None else DeltaLayouts.of(add)
 
-  // Each worn file gets a commit of its own. With the same commit, several worn files would pass as the
-  // files of one INSERT that was distributed well.
+  // Each file with many deletes gets a commit of its own. With the same commit, several such files would pass
+  // as the files of one INSERT that was distributed well.
   override val commit: Option[Long] =
-    Some(if (isWorn) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
+    Some(if (hasManyDeletes) add.path.hashCode.toLong else DeltaLayouts.commit(layout))
 }
 
 private[delta] object DeltaFile {
@@ -132,8 +137,6 @@ private[delta] final class DeltaFiles(
         times(add))
     }.toIndexedSeq.sortBy(_.path)
   }
-
-  def isKnown(folder: FormatFolder): Boolean = folders.valuesIterator.contains(folder)
 
   private def times(add: AddFile): Seq[String] =
     partitions.filter(_.dataType == TimestampType).flatMap(text(add, _))
@@ -171,5 +174,89 @@ private object DeltaFiles {
     case d: Double if d.isNaN => "NaN"
     case f: Float if f.isNaN => "NaN"
     case other => other
+  }
+}
+
+/** Delta's statistics of the ordering columns of files. */
+private[delta] final class DeltaStatistics(
+    session: Session,
+    state: Snapshot,
+    columns: Seq[OrderingColumn]) {
+  private val physical = columns.map(c => DeltaLayouts.physical(c.parts, state.schema))
+
+  /** A file without statistics may hold any value. */
+  val unknown: IndexedSeq[FileColumnInfo] =
+    columns.map(_ => FileColumnInfo(ColumnRange.Unknown, 0L, 0L)).toIndexedSeq
+
+  /** Of all files of the table, by their paths in the log. */
+  def all: Map[String, IndexedSeq[FileColumnInfo]] =
+    read(SparkLine.session(session), state.withStats)
+
+  /** Of new files. */
+  def of(adds: Seq[AddFile]): Map[String, IndexedSeq[FileColumnInfo]] = {
+    val texts = session.createDataFrame(
+      adds.map(a => Row(a.path, a.stats)).asJava,
+      new StructType().add("path", StringType).add("stats", StringType))
+    read(session, texts.withColumn("stats", from_json(col("stats"), state.statsSchema)))
+  }
+
+  private def read(
+      session: Session,
+      files: DataFrame): Map[String, IndexedSeq[FileColumnInfo]] = {
+    val frame: Frame = SparkLine.frame(session, files.queryExecution.analyzed)
+    val schema = frame.schema("stats").dataType.asInstanceOf[StructType]
+    val ofColumns = columns.zip(physical).flatMap { case (c, path) =>
+      Seq(
+        stat(schema, "minValues" +: path, c.dataType),
+        stat(schema, "maxValues" +: path, c.dataType),
+        stat(schema, "nullCount" +: path, LongType))
+    }
+    val chosen = frame.select(
+      (Seq(col("path"), stat(schema, Seq("numRecords"), LongType)) ++ ofColumns).zipWithIndex
+        .map { case (c, i) => c.as(s"c$i") }: _*)
+    val found = mutable.Map.empty[String, IndexedSeq[FileColumnInfo]]
+    SparkPrivate.foreachInternal(chosen) { row =>
+      val records = if (row.isNullAt(1)) None else Some(row.getLong(1))
+      found(row.getString(0)) = columns.indices.map(c => info(row, 2 + 3 * c, c, records))
+    }
+    found.toMap
+  }
+
+  /** NULL where there are no such statistics. */
+  private def stat(schema: StructType, path: Seq[String], dataType: DataType): Column =
+    if (!DeltaLayouts.contains(schema, path)) lit(null).cast(dataType)
+    else col(("stats" +: path).map(quoteIdentifier).mkString(".")).cast(dataType)
+
+  private def info(row: InternalRow, at: Int, c: Int, records: Option[Long]): FileColumnInfo = {
+    val dataType = columns(c).dataType
+    def bound(i: Int): Option[Any] =
+      if (row.isNullAt(i)) None else Some(InternalRow.copyValue(row.get(i, dataType)))
+    val nulls = if (row.isNullAt(at + 2)) None else Some(row.getLong(at + 2))
+    val values = for { r <- records; n <- nulls } yield math.max(0L, r - n)
+    val range =
+      for { a <- bound(at); b <- bound(at + 1) if isText(a) && isText(b) } yield {
+        FileRange(lower(a, dataType), upper(b, dataType))
+      }
+    val known =
+      if (values.contains(0L)) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
+    FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
+  }
+
+  /** False for a bound of invalid UTF-8, which the log replaces by U+FFFD, another value. */
+  private def isText(bound: Any): Boolean = bound match {
+    case s: UTF8String => !s.toString.contains('\uFFFD')
+    case _ => true
+  }
+
+  private def lower(value: Any, dataType: DataType): Any = (dataType, value) match {
+    case (TimestampType, micros: Long) => OddOffsets.earlier(micros)
+    case _ => value
+  }
+
+  /** Bounds of timestamps are cut to milliseconds. */
+  private def upper(value: Any, dataType: DataType): Any = (dataType, value) match {
+    case (TimestampType, micros: Long) => OddOffsets.later(OddOffsets.later(micros, 999))
+    case (TimestampNTZType, micros: Long) => OddOffsets.later(micros, 999)
+    case _ => value
   }
 }

@@ -50,7 +50,7 @@ private[delta] final class DeltaFormat(
 
   override def hasBounds(column: OrderingColumn): Boolean =
     SkippingEligibleDataType(column.dataType) &&
-      isIn(current.statCollectionLogicalSchema, column.parts)
+      DeltaLayouts.contains(current.statCollectionLogicalSchema, column.parts)
 
   override def rollback: Option[String] = {
     val now = current
@@ -85,10 +85,10 @@ private[delta] final class DeltaFormat(
 
   /** A layout by a column of which Delta keeps no statistics would be of no use. */
   private def checkStatistics(column: OrderingColumn, state: Snapshot): Unit = {
-    if (!isIn(state.schema, column.parts)) {
+    if (!DeltaLayouts.contains(state.schema, column.parts)) {
       throw ZOrderErrors.conflict(name, s"the column ${column.name} was renamed or dropped")
     }
-    val kept = isIn(state.statCollectionLogicalSchema, column.parts)
+    val kept = DeltaLayouts.contains(state.statCollectionLogicalSchema, column.parts)
     if (!kept || !SkippingEligibleDataType(column.dataType)) {
       val (problem, advice) =
         if (kept) (s"no bounds of ${column.dataType.sql}", "Choose another column.")
@@ -104,14 +104,6 @@ private[delta] final class DeltaFormat(
         advice)
     }
   }
-
-  private def isIn(schema: StructType, parts: Seq[String]): Boolean =
-    schema.fields.find(_.name == parts.head).exists(f =>
-      (f.dataType, parts.tail) match {
-        case (_, Nil) => true
-        case (inner: StructType, rest) => isIn(inner, rest)
-        case _ => false
-      })
 
   private[delta] def rows(
       snapshot: DeltaSnapshot,

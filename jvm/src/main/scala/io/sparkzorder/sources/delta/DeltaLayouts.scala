@@ -15,14 +15,14 @@ import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.functions.{col, desc, lit}
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.types.{StructField, StructType}
+import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
 import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * The layouts that the tags of a table's files tell of. A tag belongs to the entry of a file in the
- * log, so it is there as long as the file is, and RESTORE brings it back.
+ * The layouts in the tags of a table's files. A tag belongs to the entry of a file in the log, so the tag exists
+ * as long as the file does, and RESTORE restores it.
  */
 private[delta] object DeltaLayouts {
   private val keys = new LayoutKeys(
@@ -60,6 +60,14 @@ private[delta] object DeltaLayouts {
     })
   }
 
+  /** True if a schema has a column or nested field of this name. */
+  def contains(in: DataType, parts: Seq[String]): Boolean = (in, parts) match {
+    case (_, Nil) => true
+    case (s: StructType, head +: tail) =>
+      s.fields.find(_.name == head).exists(f => contains(f.dataType, tail))
+    case _ => false
+  }
+
   private def physicalName(field: StructField): String = DeltaColumnMapping.getPhysicalName(field)
 
   private def logical(key: String, prefix: String, in: StructType): Option[Seq[String]] =
@@ -83,7 +91,7 @@ private[delta] object DeltaLayouts {
       BatchVersion -> read.version.toString,
       Table -> read.metadata.id)
 
-  /** A new file that says which of two passes has made it. */
+  /** A new file with tags for the one of two passes that has made it. */
   def withPass(add: AddFile, pass: PlannedPass): AddFile = {
     val number = add.path match {
       case NumberedName(n) => Some(n.toInt)

@@ -3,17 +3,28 @@
 
 package io.sparkzorder.sources.delta
 
-import java.util.TimeZone
+import java.util.{ConcurrentModificationException, TimeZone}
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.util.VersionUtil
 
-import org.apache.spark.sql.Column
-import org.apache.spark.sql.delta.{DeltaLog, OptimisticTransaction, RowTracking}
-import org.apache.spark.sql.delta.actions.AddFile
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.delta.{
+  DeltaCommitTag,
+  DeltaLog,
+  DeltaOperations,
+  OptimisticTransaction,
+  RowTracking
+}
+import org.apache.spark.sql.delta.actions.{AddFile, DeletionVectorDescriptor}
+import org.apache.spark.sql.delta.commands.OptimizeTableStrategy.DummyBinInfo
+import org.apache.spark.sql.delta.commands.ZOrderStrategy
 import org.apache.spark.sql.execution.QueryExecution
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.functions.monotonically_increasing_id
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
@@ -24,25 +35,17 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.write.FileWriter
 
-/** New files of a Delta table, which no version has yet. */
-private[delta] final class DeltaStaged(
-    override val files: IndexedSeq[DeltaFile],
-    shuffled: ShuffleOfWrite)
-    extends StagedFiles {
-  // asked for after the commit, so that no wait makes conflicts more likely
-  override lazy val shuffleBytes: Long = shuffled.get
-}
-
 /** The rows of files in a transaction, with those left out that deletion vectors delete. */
 private[delta] final class DeltaRows(
     log: DeltaLog,
     name: String,
-    val snapshot: DeltaSnapshot,
+    snapshot: DeltaSnapshot,
     override protected val session: Session,
-    val transaction: OptimisticTransaction,
+    transaction: OptimisticTransaction,
     override val files: IndexedSeq[DeltaFile])
-    extends StagedRows {
-  override type Staged = DeltaStaged
+    extends StagedRows
+    with Logging {
+  override type File = DeltaFile
 
   override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
   private val adds = files.map(_.add).toList
@@ -57,7 +60,7 @@ private[delta] final class DeltaRows(
   /** The table's columns, and those of row tracking in a table that has it. */
   override def schema: StructType = loaded.schema
 
-  private val placed = {
+  override protected val placed: PlacedRows = {
     val metadata = loaded.metadataColumn("_metadata")
     // Delta offers positions of rows where its own features need them
     val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
@@ -67,14 +70,11 @@ private[delta] final class DeltaRows(
     new PlacedRows(session, loaded, metadata.getField("file_path"), row, files, folders)
   }
 
-  override def frame: Frame = placed.frame
-  override def folderColumn: String = placed.folderColumn
-  override def rowHash: Column = placed.rowHash
-
-  private val commits = new DeltaCommit(log, name)
   private val shuffled = new ShuffleOfWrite
 
-  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): DeltaStaged = {
+  override protected def write(
+      laidOut: Frame,
+      pass: Option[PlannedPass]): StagedFiles[DeltaFile] = {
     session.listenerManager.register(shuffled)
     val actions = withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
     val written = actions.collect { case a: AddFile => a }
@@ -84,7 +84,7 @@ private[delta] final class DeltaRows(
       staged(written.map(a => pass.fold(a)(DeltaLayouts.withPass(a, _))))
     } catch {
       case e: Throwable =>
-        commits.delete(written)
+        delete(written)
         throw e
     }
   }
@@ -105,7 +105,7 @@ private[delta] final class DeltaRows(
     finally session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, zone)
   }
 
-  private def staged(written: Seq[AddFile]): DeltaStaged = {
+  private def staged(written: Seq[AddFile]): StagedFiles[DeltaFile] = {
     val files = snapshot.listing.of(written, _.of(written))
     // the inputs have all partitions that the rows can be of
     files.find(f => !folders.contains(f.folder)).foreach { f =>
@@ -113,7 +113,7 @@ private[delta] final class DeltaRows(
         log.dataPath.toString,
         s"${f.path} has the partition ${f.folder}, which no input has")
     }
-    // the folders are compared by the instants; other writers note the same instant by another text
+    // the folders are compared by the instants; other writers may write the same instant as another text
     def form(f: DeltaFile): Seq[Boolean] = f.partitionTimes.map(_.endsWith("Z"))
     val forms = this.files.map(form).toSet
     files.find(f => !forms(form(f))).foreach { f =>
@@ -122,13 +122,102 @@ private[delta] final class DeltaRows(
         s"${f.path} has the partition ${f.partitionTimes.mkString(", ")} by a timestamp, which its " +
           "inputs write otherwise")
     }
-    new DeltaStaged(files, shuffled)
+    new StagedFiles(files, shuffled.get)
   }
 
-  override protected def commit(staged: DeltaStaged, layout: LayoutTag): Unit =
-    commits.commit(this, staged, layout)
+  override protected def abort(staged: StagedFiles[DeltaFile]): Unit =
+    delete(staged.files.map(_.add))
 
-  override protected def abort(staged: DeltaStaged): Unit = commits.delete(staged)
+  /** Replaces the files by one commit, which says that it changes no data. */
+  override protected def commit(staged: StagedFiles[DeltaFile], layout: LayoutTag): Unit = {
+    val active = SparkSession.active
+    val state = snapshot.state
+    val columns = snapshot.columns.map(_.name).toList
+    val strategy = ZOrderStrategy(active, columns)
+    val tags = DeltaLayouts.tags(layout, state, snapshot.firstVersion(layout.run))
+    val added = staged.files.map { f =>
+      // Delta's own marks `dataChange = false`: the constructor differs between versions
+      val add = strategy.tagAddFile(f.add, DummyBinInfo())
+      add.copyWithTags(add.tagsOrEmpty ++ tags)
+    }
+    val now = System.currentTimeMillis()
+    val removed = adds.map(_.removeWithTimestamp(now, false))
+    val operation = DeltaOperations.Optimize(snapshot.where.toList, columns, false, None, false)
+    try {
+      transaction.registerSQLMetrics(active, metrics(added))
+      transaction.commit((added ++ removed).toList, operation, commitTags)
+    } catch {
+      case e: ConcurrentModificationException =>
+        // A commit whose answer was lost is repeated, and then conflicts with itself. Such a commit has
+        // taken place, and its files must stay.
+        isCommitted(staged) match {
+          case Some(true) =>
+            logWarning(s"the commit of OPTIMIZE on $name took place, although Delta reported $e")
+          case Some(false) =>
+            abort(staged)
+            throw ZOrderErrors.conflict(name, firstLine(e).stripSuffix("."), Some(e))
+          case None =>
+            unknown(layout)
+            throw e
+        }
+      case e: Exception =>
+        unknown(layout)
+        throw e
+    }
+  }
+
+  private def unknown(layout: LayoutTag): Unit =
+    logWarning(
+      s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was if " +
+        s"files of the table have the tag zorder.run=${layout.run}. Otherwise VACUUM deletes them")
+
+  /** Deletes written files. What cannot be deleted is left to VACUUM. */
+  private def delete(written: Seq[AddFile]): Unit = written.foreach { add =>
+    val path = add.absolutePath(log)
+    try path.getFileSystem(log.newDeltaHadoopConf()).delete(path, false)
+    catch { case NonFatal(e) => logWarning(s"$path was written and could not be deleted", e) }
+  }
+
+  /** Whether a later version has had one of the files; None if the log cannot be read. */
+  private def isCommitted(staged: StagedFiles[DeltaFile]): Option[Boolean] =
+    try {
+      val now = log.update()
+      val paths = staged.files.map(_.add.path)
+      Some(Seq(now.allFiles.toDF(), now.tombstones.toDF())
+        .exists(files => !files.where(files("path").isin(paths: _*)).isEmpty))
+    } catch {
+      case NonFatal(e) =>
+        logWarning(s"the log of $name cannot be read", e)
+        None
+    }
+
+  private def commitTags: Map[String, String] =
+    if (!RowTracking.isEnabled(snapshot.state.protocol, snapshot.state.metadata)) Map.empty
+    else Map(DeltaCommitTag.PreservedRowTrackingTag.key -> "true")
+
+  /** The metrics of the table's history, by the names of Delta's OPTIMIZE. */
+  private def metrics(added: Seq[AddFile]): Map[String, SQLMetric] = {
+    val sizes = added.map(_.size).sorted.toIndexedSeq
+    def percentile(p: Int): Long = sizes((p * (sizes.size - 1) + 50) / 100)
+    val vectors: Seq[DeletionVectorDescriptor] = adds.map(_.deletionVector).filter(_ != null)
+    Seq(
+      "numAddedFiles" -> added.size.toLong,
+      "numRemovedFiles" -> adds.size.toLong,
+      "numAddedBytes" -> sizes.sum,
+      "numRemovedBytes" -> adds.map(_.size).sum,
+      "minFileSize" -> sizes.head,
+      "p25FileSize" -> percentile(25),
+      "p50FileSize" -> percentile(50),
+      "p75FileSize" -> percentile(75),
+      "maxFileSize" -> sizes.last,
+      "numDeletionVectorsRemoved" -> vectors.size.toLong).map { case (key, value) =>
+      val metric = SQLMetrics.createMetric(SparkSession.active.sparkContext, key)
+      metric.set(value)
+      key -> metric
+    }.toMap
+  }
+
+  private def firstLine(e: Throwable): String = String.valueOf(e.getMessage).linesIterator.next()
 
   override def close(): Unit = session.listenerManager.unregister(shuffled)
 }

@@ -42,9 +42,9 @@ private[delta] final class DeltaSkipping(
     filter(filters, columns)._1
 
   override def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner] =
-    // a join without any key is a filter without a column
+    // if the other side of a join has no key, the filter is FALSE, which has no column
     if (columnsOf(filters).isEmpty && !filters.contains(Literal.FalseLiteral)) None
-    // nothing to gain, and bounds are those of all files of the table
+    // a single file is not worth reading the bounds of all files of the table
     else if (index.preparedScan.files.size <= 1) None
     else {
       val (test, bounds) = filter(filters, columns)
@@ -85,15 +85,15 @@ private[delta] final class DeltaSkipping(
     val entries = new DeltaStatistics(session, snapshot, columns).all.toSeq.map {
       case (path, infos) =>
         val leaves = fields.zip(infos).map { case (f, info) =>
-          FormatEntries.leaf(Seq(DeltaSkipping.columnOf(f)), f.dataType, safe(info), 1L)
+          FormatEntries.leaf(Seq(DeltaSkipping.columnOf(f)), f.dataType, withoutCounts(info), 1L)
         }
         FileEntry(index.absolutePath(path).toString, 1L, 0L, 1L, shape, leaves)
     }
     new FileBounds(IndexContent.of(entries))
   }
 
-  /** Numbers of rows and of nulls come from different writers; they alone let no file go. */
-  private def safe(info: FileColumnInfo): FileColumnInfo =
+  /** No file is skipped because its numbers of rows and of nulls are equal: different writers may have written them. */
+  private def withoutCounts(info: FileColumnInfo): FileColumnInfo =
     if (info.range == ColumnRange.Empty) info.copy(range = ColumnRange.Unknown) else info
 }
 

@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.scan.FormatTable
-import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
+import io.sparkzorder.sources.{FormatOpener, FormatScan, KnownReleases, SnapshotFormat}
 
 /** Opens Delta tables. Loaded by its name, when a session meets a Delta table. */
 private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
@@ -50,45 +50,23 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     }
 
   override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
-    case l: LogicalRelation if isKnown(io.delta.VERSION) =>
-      l.relation match {
-        case r: HadoopFsRelation => r.location match {
-            case i: PreparedDeltaFileIndex if i.versionScanned.isEmpty =>
-              Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, shareOf(i)))
-            case i: TahoeLogFileIndex if !i.isTimeTravelQuery =>
-              Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, share = 1.0))
-            case _ => None
-          }
-        case _ => None
-      }
+    case DeltaLeaf(l, r, i: PreparedDeltaFileIndex) if i.versionScanned.isEmpty =>
+      Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, shareOf(i)))
+    case DeltaLeaf(l, r, i: TahoeLogFileIndex) if !i.isTimeTravelQuery =>
+      Some(new DeltaScanOfQuery(i, l.catalogTable, r.dataSchema, share = 1.0))
     case _ => None
   }
 
   override def skipping(leaf: LogicalPlan): Option[FormatTable] = leaf match {
-    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming && hasExtension =>
-      l.relation match {
-        case r: HadoopFsRelation => r.location match {
-            case i: PreparedDeltaFileIndex if isOwn(i) =>
-              val name =
-                l.catalogTable.fold(i.deltaLog.dataPath.toString)(_.identifier.quotedString)
-              Some(new DeltaSkipping(i, r.partitionSchema, name))
-            case _ => None
-          }
-        case _ => None
-      }
+    case DeltaLeaf(l, r, i: PreparedDeltaFileIndex) if !l.isStreaming && hasExtension && isOwn(i) =>
+      val name = l.catalogTable.fold(i.deltaLog.dataPath.toString)(_.identifier.quotedString)
+      Some(new DeltaSkipping(i, r.partitionSchema, name))
     case _ => None
   }
 
   override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
-    case l: LogicalRelation if isKnown(io.delta.VERSION) && !l.isStreaming =>
-      l.relation match {
-        case r: HadoopFsRelation => r.location match {
-            case i: PreparedDeltaFileIndex => isOwn(i) && !generatesPartitions(i)
-            case i: TahoeLogFileIndex => isOwn(i) && !generatesPartitions(i)
-            case _ => false
-          }
-        case _ => false
-      }
+    case DeltaLeaf(l, _, i @ (_: PreparedDeltaFileIndex | _: TahoeLogFileIndex)) =>
+      !l.isStreaming && isOwn(i) && !generatesPartitions(i)
     case _ => false
   }
 
@@ -134,7 +112,7 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     val version = io.delta.VERSION
     val reason =
       if (!isKnown(version)) {
-        Some(s"the version of Delta is $version, and spark-zorder knows ${known.mkString(", ")}")
+        Some(s"the version of Delta is $version, and spark-zorder knows $known")
       } else if (!hasExtension) Some("the session does not have Delta's extension")
       else None
     reason.foreach(leave(name, _))
@@ -144,7 +122,7 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
   private def isOurs(format: DeltaFormat): Boolean = {
     val reason = obstacle(format.current)
     reason.foreach {
-      // nothing to warn of: CLUSTER BY asks for Delta's own layout
+      // not a warning: CLUSTER BY asks for Delta's own layout
       case Clustered => logInfo(s"OPTIMIZE of ${format.name} is left to Delta: $Clustered")
       case other => leave(format.name, other)
     }
@@ -155,6 +133,21 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     logWarning(s"OPTIMIZE of $name is left to Delta: $reason")
     None
   }
+}
+
+/** A leaf that scans a Delta table, with its files. */
+private object DeltaLeaf {
+  def unapply(leaf: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation, TahoeFileIndex)] =
+    leaf match {
+      case l: LogicalRelation if DeltaTables.isKnown(io.delta.VERSION) =>
+        l.relation match {
+          case r: HadoopFsRelation => Some(r.location).collect { case i: TahoeFileIndex =>
+              (l, r, i)
+            }
+          case _ => None
+        }
+      case _ => None
+    }
 }
 
 /** A scan of a Delta table. */
@@ -185,15 +178,13 @@ private final class DeltaScanOfQuery private (
 private[delta] object DeltaTables {
   private val Clustered = "it is a table with CLUSTER BY"
 
-  /** Versions whose classes the code is known to fit. */
-  val known: Seq[String] = Seq("3.3", "4.0", "4.1", "4.2", "4.3", "4.4")
+  private val known = new KnownReleases("3.3", "4.0", "4.1", "4.2", "4.3", "4.4")
 
-  def isKnown(version: String): Boolean =
-    known.exists(k => version == k || version.startsWith(s"$k.") || version.startsWith(s"$k-"))
+  def isKnown(version: String): Boolean = known.contains(version)
 
   /**
-   * Table features that a rewrite keeps. Each of them is either nothing but metadata, or Delta's own
-   * reader and writer see to it.
+   * Table features that a rewrite keeps. Each of them only changes metadata, or Delta's own reader and writer
+   * support it.
    */
   private val features = Set(
     "allowColumnDefaults",

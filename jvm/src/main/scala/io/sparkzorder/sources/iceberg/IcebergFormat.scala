@@ -93,7 +93,7 @@ private[iceberg] final class IcebergFormat(
       columns: Seq[OrderingColumn],
       where: Option[Expression]): IcebergSnapshot = {
     table.refresh()
-    val fields = columns.map(c => IcebergColumn(c, fieldId(c), typeOf(c)))
+    val fields = columns.map(c => IcebergColumn(c, field(c).fieldId, field(c).`type`))
     val filter = where.map(new IcebergFilter(table, name).of(_))
     planned(fields, filter, Attempts)
   }
@@ -128,7 +128,8 @@ private[iceberg] final class IcebergFormat(
         s"a reader of ${f.path} would leave out rows by ${f.task.residual}")
     }
     snapshot.fields.foreach { f =>
-      if (fieldId(f.column) != f.id || typeOf(f.column) != f.dataType) {
+      val now = field(f.column)
+      if (now.fieldId != f.id || now.`type` != f.dataType) {
         throw ZOrderErrors.conflict(name, s"the column ${f.column.name} became another one")
       }
     }
@@ -155,10 +156,6 @@ private[iceberg] final class IcebergFormat(
           "Use Parquet files.")
       }
     }
-
-  private def fieldId(c: OrderingColumn): Int = field(c).fieldId
-
-  private def typeOf(c: OrderingColumn) = field(c).`type`
 
   // another writer may have changed the schema since the columns were looked up
   private def field(c: OrderingColumn): NestedField = {

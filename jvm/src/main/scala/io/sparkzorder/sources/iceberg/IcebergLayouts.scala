@@ -3,20 +3,23 @@
 
 package io.sparkzorder.sources.iceberg
 
+import java.util.UUID
+
 import scala.annotation.nowarn
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.iceberg.{BaseTable, DataFile, Snapshot}
+import org.apache.iceberg.{BaseTable, DataFile, PartitionSpec, Snapshot, StructLike}
+import org.apache.iceberg.io.LocationProvider
 import org.apache.iceberg.types.Types.StructType
 import org.apache.iceberg.util.SnapshotUtil
 
-import io.sparkzorder.sources.{LastLayout, LayoutKeys, LayoutTag}
+import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 
 /**
- * The layouts that a table's snapshots tell of. A file has the sequence number of the snapshot that
- * added it, and the summary of that snapshot has the layout. Each summary also lists the earlier
- * runs of the same layout, so that the expiry of their snapshots does not make their files new.
+ * The layouts in the summaries of a table's snapshots. A file has the sequence number of the snapshot that added
+ * it, and the summary of that snapshot has the layout. Each summary also lists the earlier runs of the same
+ * layout, so that their files do not become new when their snapshots expire.
  */
 private[iceberg] final class IcebergLayouts(table: BaseTable) {
   import IcebergLayouts._
@@ -109,4 +112,54 @@ private[iceberg] object IcebergLayouts {
 
   private def earlier(s: Snapshot): Seq[Long] =
     Try(LayoutKeys.listed(Option(s.summary.get(Runs))).map(_.toLong)).getOrElse(Nil)
+}
+
+/**
+ * The pass of a layout in two passes, in the name of a data file: `zorder-<plan>-<region>-<name>` for the first
+ * pass and `zorder-<plan>-final-<name>` for the second. The metadata of Iceberg have no better place: the
+ * summary of a snapshot expires, and is too small for the regions of thousands of files.
+ */
+private[iceberg] object NamesOfPasses {
+  private val Final = "final"
+  private val Named = s"(?s)(?:.*/)?zorder-([0-9a-f-]{36})-(\\d{1,9}|$Final)-[^/]*".r
+  // Iceberg numbers the files of a write by the tasks that write them
+  private val Numbered = "(\\d{1,9})-.*".r
+
+  /** The region into which the first pass has put a file. */
+  def dealt(location: String): Option[DealtTo] = parts(location).collect {
+    case (plan, region) if region != Final => DealtTo(plan, region.toInt)
+  }
+
+  /** The plan whose second pass has made a file. */
+  def finishedPlan(location: String): Option[String] =
+    parts(location).collect { case (plan, Final) => plan }
+
+  private def parts(location: String): Option[(String, String)] = location match {
+    case Named(plan, region) if Try(UUID.fromString(plan)).isSuccess => Some(plan -> region)
+    case _ => None
+  }
+
+  /** @param name as Iceberg makes it */
+  def named(name: String, pass: PlannedPass): String = {
+    val number = name match {
+      case Numbered(n) => Some(n.toInt)
+      case _ => None
+    }
+    val region = if (pass.isFirst) pass.regionOf(number).map(_.toString) else Some(Final)
+    // without its region, a file of the first pass is like any new file
+    region.fold(name)(r => s"zorder-${pass.plan}-$r-$name")
+  }
+}
+
+/** Puts files where the table would put them, under names with the pass. */
+private[iceberg] final class LocationsOfPass(table: LocationProvider, pass: PlannedPass)
+    extends LocationProvider {
+  override def newDataLocation(name: String): String =
+    table.newDataLocation(NamesOfPasses.named(name, pass))
+
+  override def newDataLocation(
+      spec: PartitionSpec,
+      partition: StructLike,
+      name: String): String =
+    table.newDataLocation(spec, partition, NamesOfPasses.named(name, pass))
 }

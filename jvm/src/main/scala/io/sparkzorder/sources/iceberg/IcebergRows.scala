@@ -7,8 +7,10 @@ import java.util.UUID
 
 import scala.collection.JavaConverters._
 import scala.util.Try
+import scala.util.control.NonFatal
 
-import org.apache.iceberg.{BaseTable, DataFile, TableProperties}
+import org.apache.iceberg.{BaseTable, DataFile, FileFormat, TableProperties}
+import org.apache.iceberg.exceptions.{CleanableFailure, CommitFailedException, ValidationException}
 import org.apache.iceberg.io.LocationProvider
 import org.apache.iceberg.spark.{
   FileRewriteCoordinator,
@@ -18,7 +20,7 @@ import org.apache.iceberg.spark.{
 }
 import org.apache.iceberg.util.PartitionMap
 
-import org.apache.spark.sql.Column
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
 import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
@@ -39,12 +41,6 @@ import io.sparkzorder.sources.{
   StagedRows
 }
 import io.sparkzorder.write.FileWriter
-
-/** New files of an Iceberg table that are in no snapshot yet. */
-private[iceberg] final class IcebergStaged(
-    override val files: IndexedSeq[IcebergFile],
-    override val shuffleBytes: Long)
-    extends StagedFiles
 
 /**
  * Entries in the three registries by which Iceberg's own rewrites pass objects to its scan and writer: the
@@ -84,12 +80,13 @@ private[iceberg] final class Staging(
 private[iceberg] final class IcebergRows(
     table: BaseTable,
     name: String,
-    val snapshot: IcebergSnapshot,
+    snapshot: IcebergSnapshot,
     override protected val session: Session,
     override val files: IndexedSeq[IcebergFile],
     staging: Staging)
-    extends StagedRows {
-  override type Staged = IcebergStaged
+    extends StagedRows
+    with Logging {
+  override type File = IcebergFile
 
   override val folders: IndexedSeq[FormatFolder] = files.map(_.folder).distinct
   private val spec = folders.map(_.group).distinct match {
@@ -109,14 +106,12 @@ private[iceberg] final class IcebergRows(
   /** The table's columns, and the columns of row lineage in a table that has them. */
   override def schema: StructType = loaded.schema
 
-  private val placed =
+  override protected val placed: PlacedRows =
     new PlacedRows(session, loaded, col("_file"), col("_pos"), files, folders)
 
-  override def frame: Frame = placed.frame
-  override def folderColumn: String = placed.folderColumn
-  override def rowHash: Column = placed.rowHash
-
-  override protected def write(laidOut: Frame, pass: Option[PlannedPass]): IcebergStaged = {
+  override protected def write(
+      laidOut: Frame,
+      pass: Option[PlannedPass]): StagedFiles[IcebergFile] = {
     staging.name(pass)
     // Spark refuses a write with options to a relation with other options
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
@@ -126,10 +121,10 @@ private[iceberg] final class IcebergRows(
       val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
       val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }
         .map(FileWriter.endShuffles(_)).sum
-      new IcebergStaged(staging.newFiles.map(fileOf), shuffled)
+      new StagedFiles(staging.newFiles.map(fileOf), shuffled)
     } catch {
       case e: Throwable =>
-        IcebergCommit.delete(table.io, Try(staging.newFiles).getOrElse(Nil).map(_.location))
+        delete(Try(staging.newFiles).getOrElse(Nil).map(_.location))
         throw e
     }
   }
@@ -148,13 +143,7 @@ private[iceberg] final class IcebergRows(
         table.name,
         s"${file.location} has the partition ${file.partition}, which no input has")
     }
-    new IcebergFile(
-      file,
-      null,
-      folder,
-      described.infos(file),
-      None,
-      isForgotten = false)
+    new IcebergFile(file, null, folder, described.infos(file), None, isForgotten = false)
   }
 
   private lazy val described = new IcebergFiles(table, snapshot.fields)
@@ -165,11 +154,61 @@ private[iceberg] final class IcebergRows(
     map
   }
 
-  override protected def commit(staged: IcebergStaged, layout: LayoutTag): Unit =
-    new IcebergCommit(table, name).commit(this, staged, layout)
+  /** Replaces the files by one `RewriteFiles`. */
+  override protected def commit(staged: StagedFiles[IcebergFile], layout: LayoutTag): Unit = {
+    val start = snapshot.current.get
+    val layouts = new IcebergLayouts(table)
+    val before = layouts.snapshotsOf(layout.run)
+    try {
+      // The new files do not get the sequence number of the start. Equality deletes that came since then
+      // would apply to them, but Iceberg may drop such deletes in the same commit: it looks for the least
+      // number among the files that stay. Without a number they are a conflict.
+      val rewrite = table.newRewrite().validateFromSnapshot(start.snapshotId)
+      files.foreach { f =>
+        rewrite.deleteFile(f.file)
+        // a deletion vector is of one file; other files of deletes may be of more
+        f.task.deletes.asScala.filter(_.format == FileFormat.PUFFIN)
+          .foreach(rewrite.deleteFile(_))
+      }
+      staged.files.foreach(f => rewrite.addFile(f.file))
+      layouts.summary(layout).foreach { case (k, v) => rewrite.set(k, v) }
+      rewrite.commit()
+    } catch {
+      // other failures may have come after the commit, which then needs the files
+      case e: Exception
+          if e.isInstanceOf[CleanableFailure] && isMissing(layouts, layout, before) =>
+        abort(staged)
+        e match {
+          case _: ValidationException | _: CommitFailedException =>
+            throw ZOrderErrors.conflict(name, e.getMessage.stripSuffix("."), Some(e))
+          case _ => throw e
+        }
+      case e: Exception =>
+        logWarning(
+          s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was " +
+            s"if a snapshot has zorder-run=${layout.run} in its summary")
+        throw e
+    }
+  }
 
-  override protected def abort(staged: IcebergStaged): Unit =
-    new IcebergCommit(table, name).delete(staged)
+  /**
+   * True if it is sure that the table has no snapshot of this commit. A commit whose answer was lost is
+   * repeated by Iceberg, or on the way to the catalog, and the second one then fails by the first.
+   */
+  private def isMissing(layouts: IcebergLayouts, layout: LayoutTag, before: Set[Long]): Boolean =
+    try {
+      table.refresh()
+      layouts.snapshotsOf(layout.run).subsetOf(before)
+    } catch { case NonFatal(_) => false }
+
+  override protected def abort(staged: StagedFiles[IcebergFile]): Unit =
+    delete(staged.files.map(_.path))
+
+  /** Deletes written files. What cannot be deleted is an orphan file of the table. */
+  private def delete(written: Seq[String]): Unit = written.foreach { f =>
+    try table.io.deleteFile(f)
+    catch { case NonFatal(e) => logWarning(s"$f was written and could not be deleted", e) }
+  }
 
   override def close(): Unit = staging.close()
 }

@@ -165,7 +165,7 @@ private[iceberg] object IcebergSkipping {
   def columnOf(f: NestedField): String = s"${f.fieldId} ${f.`type`}"
 
   /**
-   * What manifests say of a field.
+   * The bounds of a field in the manifests.
    *
    * @param column as [[columnOf]] names it
    */
@@ -176,7 +176,7 @@ private[iceberg] object IcebergSkipping {
     val dataType: DataType = SparkSchemaUtil.convert(stored)
     private val values = new IcebergValues(id, stored, dataType)
 
-    /** A bound of a type that the field once had may not be readable: nothing is known then. */
+    /** Nothing is known if a bound cannot be read, because the field had another type when the file was written. */
     def of(file: DataFile): FileColumnInfo =
       try sure(values.of(file))
       catch { case NonFatal(_) => FileColumnInfo(ColumnRange.Unknown, 0L, file.recordCount) }
@@ -218,8 +218,8 @@ private[iceberg] object IcebergSkipping {
     }
 
     /**
-     * The same partition with other tasks. Each parameter of the only constructor is a field; what is made
-     * must have all other fields as they were.
+     * The same partition with other tasks. Each parameter of the only constructor is a field. The copy must
+     * have all other fields as they were.
      */
     private def copyWith(tasks: ScanTaskGroup[ScanTask]): InputPartition = {
       val fields = partition.getClass.getDeclaredFields
@@ -228,20 +228,20 @@ private[iceberg] object IcebergSkipping {
       val Array(constructor) = partition.getClass.getDeclaredConstructors: @unchecked
       constructor.setAccessible(true)
       val open = mutable.ListBuffer(fields: _*)
-      val taken = constructor.getParameterTypes.toSeq.map { t =>
+      val arguments = constructor.getParameterTypes.toSeq.map { t =>
         val field = open.find(_.getType == t).getOrElse(throw new NoSuchFieldException(t.getName))
         open -= field
         field
       }
       def isTasks(f: Field) = f.getType == classOf[ScanTaskGroup[_]]
       val made = constructor
-        .newInstance(taken.map(f => if (isTasks(f)) tasks else f.get(partition)): _*)
+        .newInstance(arguments.map(f => if (isTasks(f)) tasks else f.get(partition)): _*)
         .asInstanceOf[InputPartition]
-      // fields that are no parameter are computed when they are asked for
-      val wrong = taken.filterNot { f =>
+      // fields that are not parameters are lazy
+      val wrong = arguments.filterNot { f =>
         if (isTasks(f)) f.get(made) eq tasks else f.get(made) == f.get(partition)
       }
-      if (wrong.nonEmpty || taken.count(isTasks) != 1) {
+      if (wrong.nonEmpty || arguments.count(isTasks) != 1) {
         throw new IllegalStateException(s"a partition of Iceberg has other fields: $fields")
       }
       made

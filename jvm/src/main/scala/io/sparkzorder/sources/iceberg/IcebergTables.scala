@@ -25,7 +25,7 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.scan.FormatTable
-import io.sparkzorder.sources.{FormatOpener, FormatScan, SnapshotFormat}
+import io.sparkzorder.sources.{FormatOpener, FormatScan, KnownReleases, SnapshotFormat}
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
 private[sparkzorder] final class IcebergTables extends FormatOpener with Logging {
@@ -34,7 +34,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
-  // only tables that no catalog manages have the names of files by which this finds them
+  // finds the metadata by the names that only tables without a catalog have
   override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
@@ -42,50 +42,24 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
           case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
           case _ => None
         }
-      // whatever is there is refused like any directory with a table's metadata in it
+      // a directory that cannot be opened is refused like any directory with a table's metadata in it
       catch { case NonFatal(_) => None }
     }
 
   override def scan(leaf: LogicalPlan): Option[FormatScan] = leaf match {
-    // not those of streams, of changes, and of rewrites
-    case s: DataSourceV2ScanRelation
-        if isKnown(
-          IcebergBuild.version()) && s.scan.getClass.getSimpleName == "SparkBatchQueryScan" =>
-      s.relation.table match {
-        case t: SparkTable if !OtherStates.exists(s.relation.options.containsKey) =>
-          Some(t.table).collect {
-            case base: BaseTable if isCurrent(t, base) => new IcebergScan(base, s.relation.name)
-          }
-        case _ => None
-      }
+    case BatchScan(s, t, base) if isCurrent(t, base) => Some(new IcebergScan(base, s.relation.name))
     case _ => None
   }
 
   override def skipping(leaf: LogicalPlan): Option[FormatTable] = leaf match {
-    case s: DataSourceV2ScanRelation
-        if isKnown(
-          IcebergBuild.version()) && s.scan.getClass.getSimpleName == "SparkBatchQueryScan" &&
-          !OtherStates.exists(s.relation.options.containsKey) =>
-      s.relation.table match {
-        case t: SparkTable => t.table match {
-            case base: BaseTable if isOwn(base) =>
-              snapshotOf(t, base).map(new IcebergSkipping(s, base, _))
-            case _ => None
-          }
-        case _ => None
-      }
+    case BatchScan(s, t, base) if isOwn(base) =>
+      snapshotOf(t, base).map(new IcebergSkipping(s, base, _))
     case _ => None
   }
 
   override def takesRanges(leaf: LogicalPlan): Boolean = leaf match {
     case r: DataSourceV2Relation if isKnown(IcebergBuild.version()) =>
-      r.table match {
-        case t: SparkTable => t.table match {
-            case base: BaseTable => isOwn(base)
-            case _ => false
-          }
-        case _ => false
-      }
+      baseOf(r.table).exists { case (_, base) => isOwn(base) }
     case _ => false
   }
 
@@ -114,7 +88,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
     val version = IcebergBuild.version()
     if (!isKnown(version)) {
       logWarning(s"$name is left to Iceberg's own statements: its version is $version, and " +
-        s"spark-zorder knows ${known.mkString(", ")}")
+        s"spark-zorder knows $known")
     }
     isKnown(version)
   }
@@ -163,6 +137,25 @@ private final class IcebergScan(table: BaseTable, name: String)
 }
 
 private object IcebergTables {
+
+  /** A query's scan with its table: not that of a stream, of changes, of a rewrite, or of an older state by options. */
+  private object BatchScan {
+    def unapply(leaf: LogicalPlan): Option[(DataSourceV2ScanRelation, SparkTable, BaseTable)] =
+      leaf match {
+        case s: DataSourceV2ScanRelation
+            if isKnown(IcebergBuild.version()) &&
+              s.scan.getClass.getSimpleName == "SparkBatchQueryScan" &&
+              !OtherStates.exists(s.relation.options.containsKey) =>
+          baseOf(s.relation.table).map { case (t, base) => (s, t, base) }
+        case _ => None
+      }
+  }
+
+  private def baseOf(table: Table): Option[(SparkTable, BaseTable)] = table match {
+    case t: SparkTable => Some(t.table).collect { case base: BaseTable => (t, base) }
+    case _ => None
+  }
+
   private val OnlyMain = "OPTIMIZE rewrites the current state of the branch main only."
 
   /** Options of a read of something else than the current state of the branch main. */
@@ -179,9 +172,7 @@ private object IcebergTables {
   // the forms in which a name part of Iceberg's catalogs chooses a branch or an older state
   private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r
 
-  /** Versions whose classes the code is known to fit. */
-  val known: Seq[String] = Seq("1.10", "1.11", "1.12")
+  private val known = new KnownReleases("1.10", "1.11", "1.12")
 
-  def isKnown(version: String): Boolean =
-    known.exists(k => version == k || version.startsWith(s"$k.") || version.startsWith(s"$k-"))
+  def isKnown(version: String): Boolean = known.contains(version)
 }

@@ -22,13 +22,13 @@ import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
 /**
  * Leaves the inputs where they are: writes the new files beside them under hidden names, and commits a
  * record by which sessions with the extension read the new files. Nothing is renamed, so this works on
- * object stores, and other programs see nothing of it.
+ * object stores, and other programs go on to read the inputs.
  */
 private[plain] final class Beside(table: TableState, recovery: Recovery)
     extends InPlace(table, recovery) {
   private lazy val isStore = ObjectStore.isOne(state.fs)
-  // true where times are whole seconds
-  private var isCoarse = false
+  // true where modification times are whole seconds
+  private var hasCoarseTimes = false
   private var etags = Map.empty[Path, String]
   // the time of the newest file of the run, by the clock of the store
   private var writtenMs = 0L
@@ -42,13 +42,13 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   override def check(): Unit = table.checkShadow()
 
   /**
-   * Where times are whole seconds, a file that was written just now could be written again with
-   * the same time and length. Its ETag tells the two apart, which Spark's listing does not have.
+   * Where times are whole seconds, a file that was written just now could be overwritten with the same time and
+   * length. Only the ETag shows the change, and Spark's listing has no ETags.
    */
   override def checkListed(files: TableFiles): Unit = {
     super.checkListed(files)
-    isCoarse = isStore || files.files.forall(_.modified % 1000 == 0)
-    if (isCoarse) {
+    hasCoarseTimes = isStore || files.files.forall(_.modified % 1000 == 0)
+    if (hasCoarseTimes) {
       val recent = System.currentTimeMillis() - Beside.RecentMs
       val known = ManyFiles.map(files.files.filter(_.modified > recent)) { f =>
         val now = if (Etags.of(f.status).isEmpty) state.status(f.path) else Some(f.status)
@@ -97,7 +97,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
 
-  // readers of this release need no mark; those of older ones pass over a record that has one
+  // readers of this release need no mark; readers of older releases skip a record with a mark
   override protected def publish(number: Long, record: Record, phases: Phases)(
       index: => Unit): Long = {
     try state.markDone(number, record.run)
@@ -108,7 +108,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   /** The old files stay. */
   override protected def retainedUntil(record: Record): Option[Long] = None
 
-  /** The files that the rows would be read from now. */
+  /** The files from which a reader would take the rows now. */
   override protected def inputsNow(
       listed: TableFiles,
       folders: Seq[Folder],
@@ -121,9 +121,9 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     Snapshot.of(state, now, whole = false, listing).files.map(f => f.path -> f).toMap
   }
 
-  /** After this look at the inputs, nobody can write one of them again with the time that it has. */
+  /** Waits until a program that overwrites an input can no longer give it the same time. */
   private def awaitLaterTimes(inputs: TableFiles): Unit =
-    if (isCoarse && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
+    if (hasCoarseTimes && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
 
   override protected def isSame(listed: DataFile, now: DataFile): Boolean =
     super.isSame(listed, now) && Etags.mayHave(etagOf(listed), now.status)
@@ -138,15 +138,15 @@ private object Beside {
   val TickMs = 1100L
 }
 
-/** The stores that were seen to refuse to create an object twice, once in each process. */
+/** The stores that refused to create an object twice, when this process tested them. */
 private[sparkzorder] object TrustedStores {
   private val trusted = ConcurrentHashMap.newKeySet[String]()
 
-  /** As in a process that has not seen any. */
+  /** For tests: the state of a process that has tested no store. */
   private[sparkzorder] def forget(): Unit = trusted.clear()
 
   /**
-   * Tries it on an object store where it was not tried yet; leaves nothing on the store.
+   * Tests an object store that was not tested yet. Leaves nothing on the store.
    *
    * @param target the table, for the message
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STORE_UNSAFE
@@ -158,7 +158,7 @@ private[sparkzorder] object TrustedStores {
       val problem =
         try ObjectStore.whyUnsafe(state.fs, state.runs)
         finally if (isNew) {
-            // nothing of another driver that has begun meanwhile
+            // not recursively: another driver may have begun to use the directories
             Seq(state.runs, state.home).foreach(d => Try(state.fs.delete(d, false)))
           }
       problem.foreach(p => throw ZOrderErrors.storeUnsafe(target, store, p))

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.sources.plain
 
-import java.nio.file.{Files, LinkOption, Paths}
+import java.nio.file.{Files, LinkOption}
 
 import scala.util.Try
 import scala.util.control.NonFatal
@@ -34,9 +34,8 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, ZORDER_DIRECTORY_STICKY,
    *   or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
-  def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
-    val folders = files.map(_.folder.path).distinct
-    check(stateOrRoot +: folders)
+  def replaced(files: Seq[DataFile]): Unit = {
+    written(files)
     new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
       throw ZOrderErrors.directorySticky(
         target,
@@ -45,7 +44,6 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         owner,
         user)
     }
-    TargetChecks.checkNested(target, fs, root, folders)
   }
 
   /**
@@ -111,7 +109,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
   // Hadoop's `access` checks local files by their permission bits alone, and so misses a read-only file
   // system
   private def isWritable(directory: Path): Boolean =
-    if (RawFiles.isLocal(fs)) Files.isWritable(Paths.get(directory.toUri.getPath))
+    if (RawFiles.isLocal(fs)) Files.isWritable(RawFiles.local(directory))
     else {
       try {
         fs.access(directory, FsAction.WRITE_EXECUTE)
@@ -148,7 +146,7 @@ private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
   private def isSticky(directory: Path): Boolean =
     if (RawFiles.isLocal(fs)) {
       // a file system without POSIX permissions has no attribute "unix:mode"
-      val mode = Try(Files.getAttribute(local(directory), "unix:mode").asInstanceOf[Int])
+      val mode = Try(Files.getAttribute(RawFiles.local(directory), "unix:mode").asInstanceOf[Int])
       mode.toOption.exists(m => (m & StickyDirectories.Sticky) != 0)
     } else status(directory).exists(_.getPermission.getStickyBit)
 
@@ -161,14 +159,12 @@ private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
 
   private def ownerOf(path: Path): String =
     if (RawFiles.isLocal(fs)) {
-      Try(Files.getOwner(local(path), LinkOption.NOFOLLOW_LINKS).getName).getOrElse(user)
+      Try(Files.getOwner(RawFiles.local(path), LinkOption.NOFOLLOW_LINKS).getName).getOrElse(user)
     } else status(path).fold(user)(_.getOwner)
 
   /** None for a file that was deleted meanwhile; the check before the commit detects such a file. */
   private def status(path: Path): Option[FileStatus] =
     Try(fs.getFileStatus(path)).toOption
-
-  private def local(path: Path) = Paths.get(path.toUri.getPath)
 }
 
 private object StickyDirectories {

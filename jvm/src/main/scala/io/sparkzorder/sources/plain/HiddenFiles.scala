@@ -15,7 +15,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.commands.TableState
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory}
+import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.Cleanup
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
@@ -48,7 +48,6 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
         Directories.make(fs, own(f), table.conf)
         attributes.makePrivate(own(f))
       }
-      ()
     }
   }
 
@@ -72,17 +71,15 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
         throw ZOrderErrors.conflict(table.target.name, s"a file is gone: ${e.getMessage}")
     }
 
-  protected def makeReady(written: Seq[ScannedFile], record: Record): Unit = {
-    val _ = record
+  protected def makeReady(written: Seq[ScannedFile], record: Record): Unit =
     if (!isStore) {
-      attributes.copy(inputs, written.map(_.file) ++ notes)
+      attributes.copy(inputs, written.map(_.file) ++ tokens)
       ManyFiles.map(folders)(f => attributes.protect(own(f), f))
       Durable.directories(fs, folders.flatMap(f => Seq(own(f), f)))
     }
-  }
 
   /** Files of the run without rows, which publishing makes visible beside the data files. */
-  protected def notes: Seq[DataFile] = Nil
+  protected def tokens: Seq[DataFile] = Nil
 
   /**
    * Deletes files that task attempts have left behind, such as attempts that died with their executor. Call
@@ -90,20 +87,24 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
    */
   def sweep(committed: Record): Unit =
     try {
-      val kept = stays(committed)
+      val kept = namesToKeep(committed)
       ManyFiles.map(folders) { f =>
         state.files(own(f)).map(_.getPath)
           .filter(p => p.getName.startsWith(RunFolder.New) && !kept(p.getName))
           .foreach(fs.delete(_, false))
       }
-      ()
     } catch {
       case NonFatal(e) => logWarning(s"cannot delete the files of failed tasks of run $run", e)
     }
 
   /** Names of the new files that must stay in the directories of the run. */
-  protected def stays(committed: Record): Set[String] =
+  protected def namesToKeep(committed: Record): Set[String] =
     committed.changes.flatMap(_.added.map(_.staged)).toSet
+
+  /** True if the run is committed. Also true if the records cannot be read, so that nothing is deleted then. */
+  def isCommitted: Boolean =
+    try TableLog.read(state).commitOf(run).isDefined
+    catch { case NonFatal(_) => true }
 
   /** A folder without the directory of the run: the folder was dropped, overwritten or moved. */
   def lostFolder: Option[Path] =
@@ -153,7 +154,7 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
     super.makeReady(written, record)
   }
 
-  override protected def notes: Seq[DataFile] = inputs.files.map(_.folder).distinct
+  override protected def tokens: Seq[DataFile] = inputs.files.map(_.folder).distinct
     .map(f => DataFile(f, fs.getFileStatus(token(f.path))))
 
   private def token(folder: Path) = new Path(own(folder), RunFolder.Waiting)
@@ -168,5 +169,5 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
   }
 
   // publishing has moved every new file into the folder
-  override protected def stays(committed: Record): Set[String] = Set.empty
+  override protected def namesToKeep(committed: Record): Set[String] = Set.empty
 }

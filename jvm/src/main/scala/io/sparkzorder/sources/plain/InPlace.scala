@@ -17,7 +17,6 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher, Retention}
-import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
@@ -32,7 +31,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     with Logging {
   protected val name: String = table.target.name
   protected lazy val state: StateDirectory = table.state
-  // one for all batches
+  // the same committer for all batches
   private lazy val committer = new Committer(state, name)
   // true while the record of a run may appear although the statement has failed
   private var isCommitting = false
@@ -65,13 +64,13 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     } catch {
       case t: Throwable =>
         // After the commit the hidden files belong to the table, and the next run publishes them.
-        if (isCommitted(hidden.run) || !isOver(hidden.run, t)) throw t
+        if (hidden.isCommitted || !isOver(hidden.run, t)) throw t
         val lost = hidden.lostFolder
         hidden.discard()
         throw (t match {
           case e: ZOrderException => e
           case e =>
-            // the other batches of two passes do not need this one's inputs
+            // a conflict ends this batch only: the other batches of two passes do not need its inputs
             val input = if (plan.pass.isDefined && NonFatal(e)) rows.changedInput else None
             lost.map(f => s"$f was dropped, overwritten or moved")
               .orElse(input.map(f => s"${f.path} was removed or overwritten"))
@@ -80,7 +79,10 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     }
   }
 
-  /** On a store, a record whose request has failed may still appear; one that declares the run dead prevents that. */
+  /**
+   * True if the run cannot be committed any more. On a store, a record whose request has failed may still appear,
+   * unless another record declares the run dead.
+   */
   private def isOver(run: String, cause: Throwable): Boolean =
     !isCommitting || cause.isInstanceOf[ZOrderException] || !ObjectStore.isOne(state.fs) ||
       Try(new DeadRuns(state, table.user.sparkContext.sparkUser).abort(run)).getOrElse(false)
@@ -137,7 +139,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   /**
    * Gives the new files their names.
    *
-   * @param index updates the index, also where some folders met a conflict: no later run knows of the others
+   * @param index updates the index, also if some folders have a conflict: no later run updates it for the others
    * @return milliseconds that it took
    */
   protected def publish(number: Long, record: Record, phases: Phases)(index: => Unit): Long = {
@@ -155,30 +157,20 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   protected def retainedUntil(record: Record): Option[Long] =
     Some(System.currentTimeMillis() + record.retainMs)
 
-  /** Leaves a grid for the writes that follow. They can do without, so a failure is only logged. */
+  /** Leaves a grid for the writes that follow. */
   private def storeGrid(rows: PlainRows, plan: BatchPlan, output: BatchOutput): Unit =
-    try {
-      val store = new GridStore(table.root, table.conf)
+    rows.inputs.updateGrid(table) {
       val written = output.files.groupBy(_.footer.file.folder)
-      val all = rows.inputs.files.groupBy(_.file.folder)
-      val folders = rows.folders.map(_.folder).zip(plan.samples.zip(plan.rows)).map {
-        case (folder, (sample, live)) =>
-          SampledFolder(
-            Paths.relative(table.root, folder.path),
-            sample,
-            live,
-            all(folder).map(_.rows).sum,
-            written.get(folder).fold(1)(_.size))
-      }
       val bytes = output.footers.map(_.file.length).sum
       // most of a small file is its footer
       val ratio =
         if (bytes < InPlace.RatioFromBytes) None
         else Some(math.max(0.1, math.min(20.0, output.shuffleBytes.toDouble / bytes)))
-      GridOfRun.update(store.read(), plan.columns, folders, rows.inputs.rows, ratio)
-        .foreach(store.write)
-    } catch {
-      case NonFatal(e) => logWarning(s"no grid was stored for writes to $name", e)
+      val folders = rows.folders.map(_.folder).zip(plan.samples.zip(plan.rows)).map {
+        case (folder, (sample, live)) =>
+          rows.inputs.sampled(folder, sample, live, written.get(folder).fold(1)(_.size))
+      }
+      (folders, ratio)
     }
 
   override def free(phases: Phases): Unit =
@@ -267,7 +259,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     }
   }
 
-  /** @param isFew true if a look at each input costs less than a listing of the folders */
+  /** @param isFew true if reading the status of each input takes less time than a listing of the folders */
   protected def inputsNow(
       listed: TableFiles,
       folders: Seq[Folder],
@@ -277,16 +269,11 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     else lister.listAgain(folders).map(f => f.path -> f).toMap
   }
 
-  protected def isSame(listed: DataFile, now: DataFile): Boolean =
-    now.length == listed.length && now.modified == listed.modified
-
-  private def isCommitted(runId: String): Boolean =
-    try table.records.exists(r => r.run == runId && r.commitsRun)
-    catch { case NonFatal(_) => true } // unknown: delete nothing
+  protected def isSame(listed: DataFile, now: DataFile): Boolean = listed.isUnchanged(now)
 }
 
 private object InPlace {
 
-  /** Bytes of files that tell how much smaller rows are in files than in a shuffle. */
+  /** The least bytes of files whose size is compared with the size of their rows in the shuffle. */
   val RatioFromBytes = 65536L
 }

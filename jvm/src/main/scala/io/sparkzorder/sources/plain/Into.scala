@@ -64,7 +64,7 @@ private[plain] final class Into(
     }
     val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
     FileChecks.checkNames(table.target, files, zone)
-    // The records of a nested table say which of its files count, and the copy does not read these records.
+    // The records of a nested table decide which of its files count, and the copy does not read these records.
     TargetChecks.checkNested(
       table.target.name,
       table.root.getFileSystem(table.conf),
@@ -166,9 +166,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     }
   }
 
-  def release(): Unit = {
-    val _ = fs.delete(claimed, false)
-  }
+  def release(): Unit = fs.delete(claimed, false)
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
   def requireEmpty(): Unit =
@@ -214,7 +212,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   /** Removes folders without files. Otherwise the directory is not empty, and INTO would refuse it. */
   private def prune(folder: Path): Unit = {
     fs.listStatus(folder).filter(_.isDirectory).foreach(d => prune(d.getPath))
-    val _ = Directories.removeEmpty(fs, folder)
+    Directories.removeEmpty(fs, folder)
   }
 
   /** The name of a file that another writer put into the directory during the statement. */

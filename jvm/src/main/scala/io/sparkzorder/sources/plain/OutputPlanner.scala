@@ -3,9 +3,14 @@
 
 package io.sparkzorder.sources.plain
 
+import scala.collection.JavaConverters._
+
 import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.schema.{GroupType, MessageType}
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
+import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
@@ -20,6 +25,7 @@ import io.sparkzorder.table.schema.{
   ParquetTypes
 }
 import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.NameLookup
 import io.sparkzorder.write.{BloomFilters, FileUnits, OrcSpec, OutputSpec, ParquetSpec}
 
 /**
@@ -32,7 +38,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
   private val conf = session.newHadoopConf()
   private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
 
-  // files without rows say nothing of rows
+  // the footers of files without rows do not describe rows
   private val holding =
     if (footers.exists(_.rows > 0)) footers.filter(_.rows > 0) else footers
 
@@ -140,4 +146,54 @@ private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) 
 
   private def firstOfEach(of: Seq[ScannedFile]): Seq[(String, ScannedFile)] =
     of.flatMap(_.codecs).distinct.map(c => c -> of.find(_.codecs.contains(c)).get)
+}
+
+/**
+ * The values that sessions with other settings, or of another Spark, see differently in the new files, because
+ * Spark's reader computes them from more than the stored value. This session sees the same values as before.
+ *
+ * @param files that are rewritten
+ */
+private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[ScannedFile]) {
+
+  /** One sentence for each kind of change. */
+  def changes: Seq[String] =
+    if (inputs.target.format != ParquetFiles) Nil else int96.toSeq ++ structs
+
+  /** With a setting, Spark shifts INT96 of writers other than parquet-mr. The new files are written by parquet-mr. */
+  private def int96: Option[String] =
+    files.find(f => !f.createdBy.startsWith("parquet-mr") && hasInt96(f.schema)).map { f =>
+      val key = SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION.key
+      val own = inputs.session.sessionState.conf.isParquetINT96TimestampConversion
+      s"INT96 timestamps of files that parquet-mr has not written, such as ${f.file.path.getName}, had " +
+        s"other values in sessions with $key = ${!own}; all sessions now see those of this session"
+    }
+
+  private def hasInt96(schema: MessageType): Boolean =
+    schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
+
+  /** If a file has none of the fields that a query reads of a struct, the struct is NULL; new files have all fields. */
+  private def structs: Seq[String] = {
+    val found = ScannedFile.ofEachSchema(files).flatMap(f =>
+      structsIn(f.schema, Nil).map { case (path, fields) => (path, fields, f) })
+    found.groupBy(_._1).toSeq.sortBy(_._1.mkString(".")).flatMap { case (path, own) =>
+      val all = own.flatMap(_._2).toSet
+      own.find(_._2 != all).map { case (_, _, f) =>
+        s"files such as ${f.file.path.getName} lack fields of the struct `${path.mkString(".")}`: a query " +
+          "for these fields alone, before Spark 4.1 or with " +
+          "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing, saw NULL for the struct and " +
+          "now sees a struct of NULLs"
+      }
+    }
+  }
+
+  /** The structs outside of lists and maps, by name without case, with the names of their fields. */
+  private def structsIn(group: GroupType, path: Seq[String]): Seq[(Seq[String], Set[String])] = {
+    val inner = group.getFields.asScala.filter(f =>
+      !f.isPrimitive && f.getLogicalTypeAnnotation == null).flatMap(f =>
+      structsIn(f.asGroupType, path :+ NameLookup.folded(f.getName)))
+    if (path.isEmpty) inner.toSeq
+    else
+      (path -> group.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet) +: inner.toSeq
+  }
 }

@@ -10,13 +10,25 @@ import scala.util.Try
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.{OrderingColumns, TableState, WhereClause}
+import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
 import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.log.publish.{Checkpoints, Leftovers, Retention}
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.sources.{LastLayout, Statement, TableFormat, TableListing}
+import io.sparkzorder.snapshot.ShadowUse
+import io.sparkzorder.sources.{
+  BatchPlan,
+  FormatFile,
+  LastLayout,
+  LayoutTag,
+  Rewritten,
+  Statement,
+  TableFormat,
+  TableListing
+}
+import io.sparkzorder.table.TableFiles
+import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * A table of Parquet or ORC files in directories: its list of files is the listing of the directories
@@ -45,7 +57,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
     val log = TableLog.read(table.state)
     val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
     OrderingColumns.recordInForce(log).orElse(log.inForce.headOption.map(_._2)).map { r =>
-      // words that the parser keeps to itself are names of columns all the same
+      // a reserved word of the parser may be the name of a column, too
       val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
     }
@@ -122,4 +134,56 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
       }
     }
   }
+}
+
+/**
+ * Where the rewritten files of a plain table go, and how readers come to see them: [[InPlace]] of their
+ * inputs, [[Beside]] them, or [[Into]] another directory. The methods are called in the order in which they stand here.
+ */
+private[plain] trait PlainCommitter {
+
+  /** The directory that the result row names. */
+  def path: String
+
+  /** How the files are listed that the run may replace. */
+  def listing: ShadowUse = ShadowUse.Off
+
+  /** True if a run may leave a folder half laid out, for a later run to go on with. */
+  def canPlan: Boolean = false
+
+  /** What the result row adds; parts of a sentence. */
+  def remarks: Seq[String] = Nil
+
+  /** Refuses a target that must not be touched, before anything is listed. */
+  def check(): Unit
+
+  /** Refuses a WHERE clause that the committer cannot follow. */
+  def checkWhere(where: WhereClause, files: TableFiles): Unit
+
+  /** Refuses files that must not be touched. */
+  def checkListed(files: TableFiles): Unit
+
+  /**
+   * Refuses to begin where the result cannot be written or has no room.
+   *
+   * @param bytes that the run needs at once, beside what is there
+   */
+  def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit
+
+  /** Writes and commits one batch, see [[io.sparkzorder.sources.FormatRows.replace]]. */
+  def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
+      guard: IndexedSeq[FormatFile] => Unit): Rewritten
+
+  /** Removes replaced files whose time is over, between two batches. */
+  def free(phases: Phases): Unit = ()
+
+  /**
+   * Ends the statement after all batches.
+   *
+   * @param added footers of the new files
+   */
+  def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit
+
+  /** Cleans up after a failure. Errors of the clean-up are added to `cause`. */
+  def abandon(cause: Throwable): Unit
 }

@@ -3,16 +3,38 @@
 
 package io.sparkzorder.sources.plain
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.commands.{TableState, WhereClause}
-import io.sparkzorder.conf.Settings
+import org.apache.spark.internal.Logging
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkLine.Session
+import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.cluster.FolderSample
+import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
+import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Returned, Reused, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.snapshot.Snapshot
-import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
-import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister, TokenFile}
-import io.sparkzorder.table.stats.ColumnNames
+import io.sparkzorder.sources._
+import io.sparkzorder.table.{
+  FileChecks,
+  Folder,
+  OrderingColumn,
+  ParquetFiles,
+  PathTarget,
+  TableFiles,
+  TableLister,
+  Target,
+  TokenFile
+}
+import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
+import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
+import io.sparkzorder.util.Paths
 
 /** The files of the partitions that WHERE chooses, after the records are laid over the listing. */
 private[plain] final class PlainListing(
@@ -20,34 +42,79 @@ private[plain] final class PlainListing(
     committer: PlainCommitter,
     statement: Statement)
     extends TableListing {
-  private val files: TableFiles = list()
+  private val listed: TableFiles = list()
+  private val conf = statement.session.sessionState.conf
+  private val format = table.target.format
+  private val resolver = new OrderingColumns(table.target.name, conf.resolver)
 
-  private val reader = new InputReader(table, files, statement.session)
-
-  override def canOrderBy(columns: Seq[Seq[String]]): Boolean = reader.canOrderBy(columns)
+  override def canOrderBy(columns: Seq[Seq[String]]): Boolean = {
+    def isOf(schema: StructType) =
+      Try(resolver.resolve(columns, schema, listed.partitionSchema)).isSuccess
+    listed.catalogSchema.exists(isOf) || isOf(
+      new TableSchema(table.target.name, conf, format)
+        .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
+  }
 
   // AUTO samples the whole table, and times what it does itself
   override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
     val kept = ColumnNames.of(names.map(_.head))
-    val footers = reader.footers(kept)
-    val inputs = reader.inputs(kept, footers, _ => table.settings) { schema =>
-      reader.bounded(names, most, schema, footers)
+    val read = footers(kept)
+    val known = inputs(kept, read, _ => table.settings) { schema =>
+      names.flatMap(n => Try(resolver.resolve(Seq(n), schema, listed.partitionSchema)).toOption)
+        .flatten
+        .filter(c => read.exists(FileRange.ofFooter(c, _, conf.resolver).bounds.isDefined))
+        .take(most)
     }
-    new PlainSnapshot(table, inputs, None, committer, statement)
+    new PlainSnapshot(table, known, None, committer, statement)
   }
 
   override def snapshot(
       names: Seq[Seq[String]],
       settings: Seq[OrderingColumn] => Settings): TableSnapshot = {
-    val where = whereOver(files)
+    val where = whereOver(listed)
     val kept = ColumnNames.of(names.map(_.head) ++ where.toSeq.flatMap(_.dataColumns))
-    val footers = statement.phases("footers")(reader.footers(kept))
-    val inputs =
-      reader.inputs(kept, footers, settings)(reader.resolved(names, _, footers))
-    val snapshot = new PlainSnapshot(table, inputs, where, committer, statement)
+    val read = statement.phases("footers")(footers(kept))
+    val known = inputs(kept, read, settings) { schema =>
+      // an empty directory has no schema to look columns up in
+      val wanted = if (schema.isEmpty && read.isEmpty) Nil else names
+      resolver.resolve(wanted, schema, listed.partitionSchema)
+    }
+    val snapshot = new PlainSnapshot(table, known, where, committer, statement)
     // computed early, to refuse columns that cannot be written before any rows are read
     val _ = snapshot.output
     snapshot
+  }
+
+  private def footers(kept: ColumnNames): IndexedSeq[ScannedFile] =
+    FooterReader.read(listed.files, table.conf, format, kept)
+
+  /**
+   * Checks what the footers say of the table.
+   *
+   * @param kept columns whose statistics the footers have
+   * @param settings of a run by some columns
+   * @param columns finds the ordering columns
+   */
+  private def inputs(
+      kept: ColumnNames,
+      footers: IndexedSeq[ScannedFile],
+      settings: Seq[OrderingColumn] => Settings)(
+      columns: StructType => Seq[OrderingColumn]): PlainInputs = {
+    val session = statement.session
+    if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
+    val schema =
+      new TableSchema(table.target.name, conf, format)
+        .unionToWrite(listed.catalogSchema, footers)
+    table.target match {
+      case p: PathTarget => DefaultsOfCatalog.check(p, schema, footers)
+      case _ =>
+    }
+    val readsById = table.user.sessionState.conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED)
+    if (format == ParquetFiles && readsById) {
+      FieldIds.check(table.target.name, footers, conf.caseSensitiveAnalysis)
+    }
+    val found = columns(schema)
+    PlainInputs(session, table.target, settings(found), listed, footers, schema, found, kept)
   }
 
   // the partition columns are known only from the listing
@@ -58,20 +125,20 @@ private[plain] final class PlainListing(
 
   private def list(): TableFiles = {
     val lister = new TableLister(table.user, table.target)
-    var listed = Option.empty[TableFiles]
+    var all = Option.empty[TableFiles]
     val chosen = lister.list(
-      all => {
-        val where = whereOver(all)
-        where.foreach(committer.checkWhere(_, all))
-        where.fold(all)(new PartitionsOfWhere(table, _).choose(all))
+      files => {
+        val where = whereOver(files)
+        where.foreach(committer.checkWhere(_, files))
+        where.fold(files)(new PartitionsOfWhere(table, _).choose(files))
       },
       (files, whole) => {
-        listed = Some(files)
+        all = Some(files)
         Snapshot.of(table.state, files, whole, committer.listing)
       })
-    listed.foreach { all =>
-      checkTokens(all.tokens, chosen)
-      checkNames(all, chosen)
+    all.foreach { files =>
+      checkTokens(files.tokens, chosen)
+      checkNames(files, chosen)
     }
     FileChecks.checkFiles(table.target, chosen)
     committer.checkListed(chosen)
@@ -79,8 +146,8 @@ private[plain] final class PlainListing(
   }
 
   /**
-   * Refuses a folder in which a run is half published of which no record tells: a person has removed the record.
-   * Folders that the statement does not touch, or that are tables of their own, may have such runs.
+   * Refuses a folder in which a run is half published and has no record, because a person has removed the record.
+   * Folders that the statement does not change, and tables of their own, may have such runs.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
    */
@@ -121,4 +188,62 @@ private[plain] final class PlainListing(
       case _ =>
     }
   }
+}
+
+/**
+ * All that is known of the files of a plain table before any is rewritten.
+ *
+ * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
+ * @param files footers of the listed files, in the order of their paths
+ * @param schema data columns of all files
+ * @param columns ordering columns; empty for a compaction
+ * @param kept columns whose statistics are known: those by which files are chosen and laid out
+ */
+private[sparkzorder] final case class PlainInputs(
+    session: Session,
+    target: Target,
+    settings: Settings,
+    listed: TableFiles,
+    files: IndexedSeq[ScannedFile],
+    schema: StructType,
+    columns: Seq[OrderingColumn],
+    kept: ColumnNames = ColumnNames.all)
+    extends Logging {
+
+  def rows: Long = files.map(_.rows).sum
+
+  /** A folder of which `live` rows were laid out as `made` files, for the grid of later writes. */
+  private[plain] def sampled(
+      folder: Folder,
+      sample: FolderSample,
+      live: Long,
+      made: Int): SampledFolder = SampledFolder(
+    Paths.relative(listed.root, folder.path),
+    sample,
+    live,
+    rowsOfFolders(folder),
+    made)
+
+  private lazy val rowsOfFolders: Map[Folder, Long] =
+    files.groupBy(_.file.folder).map { case (folder, own) => folder -> own.map(_.rows).sum }
+
+  /**
+   * Updates the grid for later writes. They do not need it, so a failure is only logged.
+   *
+   * @param made the folders that a run has laid out, and the bytes of a shuffle for each byte in files if they
+   *   are known
+   */
+  private[plain] def updateGrid(table: TableState)(
+      made: => (Seq[SampledFolder], Option[Double])): Unit =
+    try {
+      val store = new GridStore(table.root, table.conf)
+      val (folders, ratio) = made
+      GridOfRun.update(store.read(), columns, folders, rows, ratio).foreach(store.write)
+    } catch {
+      case NonFatal(e) => logWarning(s"no grid was stored for writes to ${target.name}", e)
+    }
+
+  /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
+  def targetRows(rows: Long, bytes: Long): Double =
+    SampledCuts.targetRows(settings, rows, bytes)
 }

@@ -6,130 +6,22 @@ package io.sparkzorder.sources.plain
 import scala.collection.JavaConverters._
 import scala.util.Try
 
+import org.apache.commons.io.FileUtils.byteCountToDisplaySize
 import org.apache.hadoop.conf.Configuration
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types.{BinaryType, StructType}
+import org.apache.spark.sql.types._
 
-import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
-import io.sparkzorder.conf.{PinnedSession, Settings}
+import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Record, Shadows, TableLog}
+import io.sparkzorder.log.{Record, RunCost, Shadows, TableLog}
+import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.sources._
-import io.sparkzorder.table.{
-  DataFile,
-  Folder,
-  OrcFiles,
-  OrderingColumn,
-  ParquetFiles,
-  PathTarget,
-  TableFiles,
-  TableLister,
-  Target
-}
-import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
-import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
-import io.sparkzorder.util.Paths
+import io.sparkzorder.table.{DataFile, Folder, OrcFiles, OrderingColumn, TableFiles, TableLister}
+import io.sparkzorder.table.stats.{FileRange, ScannedFile}
+import io.sparkzorder.util.{ColumnLookup, Paths}
 import io.sparkzorder.write.{OutputSpec, ParquetSpec}
-
-/**
- * All that is known of the files of a plain table before any is rewritten.
- *
- * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
- * @param files footers of the listed files, in the order of their paths
- * @param schema data columns of all files
- * @param columns ordering columns; empty for a compaction
- * @param kept columns whose statistics are known: those by which files are chosen and laid out
- */
-private[sparkzorder] final case class PlainInputs(
-    session: Session,
-    target: Target,
-    settings: Settings,
-    listed: TableFiles,
-    files: IndexedSeq[ScannedFile],
-    schema: StructType,
-    columns: Seq[OrderingColumn],
-    kept: ColumnNames = ColumnNames.all) {
-
-  def rows: Long = files.map(_.rows).sum
-
-  /** The number of rows in a file of the target size, if `rows` rows take `bytes` bytes. */
-  def targetRows(rows: Long, bytes: Long): Double =
-    SampledCuts.targetRows(settings, rows, bytes)
-}
-
-/** Reads the footers of a listing, and checks what they say of the table. */
-private[plain] final class InputReader(table: TableState, listed: TableFiles, session: Session) {
-  private val conf = session.sessionState.conf
-  private val format = table.target.format
-  private val resolver = new OrderingColumns(table.target.name, conf.resolver)
-
-  def footers(kept: ColumnNames): IndexedSeq[ScannedFile] =
-    FooterReader.read(listed.files, table.conf, format, kept)
-
-  /** True if the table has these columns, and files can be ordered by them. */
-  def canOrderBy(columns: Seq[Seq[String]]): Boolean = {
-    def isOf(schema: StructType) =
-      Try(resolver.resolve(columns, schema, listed.partitionSchema)).isSuccess
-    listed.catalogSchema.exists(isOf) || isOf(
-      new TableSchema(table.target.name, conf, format)
-        .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
-  }
-
-  /** Of these columns the first that the table has, by which files can be ordered and have bounds. */
-  def bounded(
-      names: Seq[Seq[String]],
-      most: Int,
-      schema: StructType,
-      footers: IndexedSeq[ScannedFile]): Seq[OrderingColumn] =
-    names.flatMap(n => Try(resolver.resolve(Seq(n), schema, listed.partitionSchema)).toOption)
-      .flatten
-      .filter(c => footers.exists(FileRange.ofFooter(c, _, conf.resolver).bounds.isDefined))
-      .take(most)
-
-  /**
-   * @param names name parts of the ordering columns
-   * @throws io.sparkzorder.errors.ZOrderException if one of them cannot order files
-   */
-  def resolved(
-      names: Seq[Seq[String]],
-      schema: StructType,
-      footers: IndexedSeq[ScannedFile]): Seq[OrderingColumn] = {
-    // an empty directory has no schema to look columns up in
-    val wanted = if (schema.isEmpty && footers.isEmpty) Nil else names
-    resolver.resolve(wanted, schema, listed.partitionSchema)
-  }
-
-  /**
-   * @param kept columns whose statistics the footers have
-   * @param settings of a run by some columns
-   * @param columns finds the ordering columns
-   */
-  def inputs(
-      kept: ColumnNames,
-      footers: IndexedSeq[ScannedFile],
-      settings: Seq[OrderingColumn] => Settings)(
-      columns: StructType => Seq[OrderingColumn]): PlainInputs = {
-    if (footers.exists(_.needsRowReader)) PinnedSession.readRowByRow(session)
-    val schema =
-      new TableSchema(table.target.name, conf, format)
-        .unionToWrite(listed.catalogSchema, footers)
-    table.target match {
-      case p: PathTarget => DefaultsOfCatalog.check(p, schema, footers)
-      case _ =>
-    }
-    if (format == ParquetFiles && readsById(table.user)) {
-      FieldIds.check(table.target.name, footers, conf.caseSensitiveAnalysis)
-    }
-    val found = columns(schema)
-    PlainInputs(session, table.target, settings(found), listed, footers, schema, found, kept)
-  }
-
-  private def readsById(user: Session): Boolean =
-    user.sessionState.conf.getConf(SQLConf.PARQUET_FIELD_ID_READ_ENABLED)
-}
 
 /**
  * The files of a plain table, as their footers describe them.
@@ -148,7 +40,7 @@ private[plain] final class PlainSnapshot(
   def conf: Configuration = table.conf
 
   /**
-   * How new files are written; None if there is no input file. AUTO, which writes none, does not ask.
+   * How new files are written; None if there is no input file. Not evaluated for AUTO, which writes no file.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
    *   and for ordering columns of which the new files would not have bounds
@@ -174,7 +66,7 @@ private[plain] final class PlainSnapshot(
   }
 
   private lazy val matching: Option[IndexedSeq[PlainFile]] =
-    where.flatMap(DataPredicatePruning.prune(inputs, _))
+    where.flatMap(FilesOfWhere.choose(inputs, _))
       .map(paths => files.filter(f => paths(f.scanned.file.path)))
 
   override def chosen: Option[IndexedSeq[FormatFile]] = matching
@@ -220,15 +112,14 @@ private[plain] final class PlainSnapshot(
   private[plain] def changedOf(files: Seq[DataFile]): Option[DataFile] =
     Try {
       val now = new TableLister(table.user, target).lookAgain(files)
-      files.find(f =>
-        !now.get(f.path).exists(n => n.length == f.length && n.modified == f.modified))
+      files.find(f => !now.get(f.path).exists(f.isUnchanged))
     }.toOption.flatten
 
   /** Bounds, bytes and values of the ordering columns of a file. */
   private[plain] def infos(file: ScannedFile): IndexedSeq[FileColumnInfo] = columns.map { c =>
     val sameName = inputs.session.sessionState.conf.resolver
     val range = FileRange.ofFooter(c, file, sameName)
-    FileRange.leaf(c, file, sameName).map(file.leaves(_)) match {
+    ColumnLookup.position(file.schema, c.parts, sameName).map(file.leaves(_)) match {
       case Some(leaf) =>
         FileColumnInfo(range, leaf.bytes, file.rows - math.max(0L, leaf.nulls))
       case None => FileColumnInfo(range, 0L, 0L)
@@ -267,6 +158,23 @@ private[plain] final class PlainSnapshot(
         c.dataType.sql,
         s"${OrcFiles.title} files have no min/max of it")
     }
+}
+
+/** The plans of a plain table, which also has a grid for later writes. */
+private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
+    extends RegionPlans(new PlanStore(table.root, table.conf), inputs.columns) {
+
+  /** Also updates the grid: a batch of the plan knows the rows of its region only. */
+  override def write(plan: RegionPlan): Unit = {
+    super.write(plan)
+    inputs.updateGrid(table) {
+      val folder = plan.folder match {
+        case plain: PlainFolder => plain.folder
+        case other => throw new IllegalArgumentException(s"$other is a folder of another table")
+      }
+      (Seq(inputs.sampled(folder, plan.sample, plan.rows, plan.files)), None)
+    }
+  }
 }
 
 private[plain] final class PlainFolder(val folder: Folder)
@@ -368,5 +276,63 @@ private final class RunsOfFiles(
   def runOf(file: DataFile): Option[MadeFile] = {
     val folder = folderNames(file.folder)
     made.get((folder, shadows.nameOf(folder, file.path))).filter(_.length == file.length)
+  }
+}
+
+/**
+ * The effort that DRY RUN predicts for a run: files, tasks, shuffled bytes and space on disk. The
+ * prediction includes seconds if the costs of an earlier run on the table are known.
+ *
+ * @param records the records of the table's runs, in ascending order
+ */
+private[plain] final class PredictedEffort(
+    p: PlainInputs,
+    plans: Seq[BatchPlan],
+    records: Seq[Record]) {
+
+  private val inputBytes = plans.map(_.bytes).sum
+  private val files = plans.map(_.outputs.size).sum
+
+  private val former: Option[RunCost] =
+    records.reverseIterator.flatMap(_.cost).find(c => c.inputBytes > 0 && c.shuffleBytes > 0)
+
+  def result: Effort = if (files == 0) Effort(0L, None) else Effort(shuffleBytes, Some(text))
+
+  /** Bytes that the shuffles will write. */
+  private def shuffleBytes: Long =
+    former.fold(plans.map(_.rows.sum).sum * rowBytes * PredictedEffort.Compressed)(c =>
+      c.shuffleBytes.toDouble / c.inputBytes * inputBytes).toLong
+
+  private def text: String = {
+    val seconds = former.map { c =>
+      val s = c.millis.toDouble / c.inputBytes * inputBytes / 1000
+      f"; about $s%.0f seconds, as a former run took"
+    }
+    s"a run writes $files files in as many tasks, shuffles about ${byteCountToDisplaySize(shuffleBytes)} and " +
+      s"needs about ${byteCountToDisplaySize(inputBytes)} of free space while old and new files are kept" +
+      seconds.getOrElse("")
+  }
+
+  /**
+   * Bytes of a row in Spark's shuffle format before compression: 8 for each value, the null bits,
+   * and the bytes of values that do not fit into 8 bytes.
+   */
+  private def rowBytes: Double = {
+    val rows = math.max(1L, p.rows)
+    val strings = p.schema.fields.exists(f => !PredictedEffort.isFixed(f.dataType))
+    val beside = if (strings) p.files.map(_.uncompressed).sum.toDouble / rows else 0.0
+    8.0 * (p.schema.length + 2 + p.schema.length / 64) + beside
+  }
+}
+
+private object PredictedEffort {
+  // the share of a shuffled row's bytes that is left after compression by Spark's codec, measured
+  // on the table store_sales of TPC-DS: 296 of 530 MB
+  private val Compressed = 0.55
+
+  private def isFixed(t: DataType): Boolean = t match {
+    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
+    case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType => true
+    case _ => false
   }
 }

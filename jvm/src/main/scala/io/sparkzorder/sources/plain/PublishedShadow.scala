@@ -22,11 +22,11 @@ import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
 
 /**
- * Gives the files of the shadows that are in force the place of the files that they stand for, by the
- * exchange of names that OPTIMIZE in place makes.
+ * Puts the files of the shadows that are in force in the place of the files that they stand for, in the way in
+ * which OPTIMIZE in place exchanges files.
  *
- * First the hidden files are moved into the directories of the new run; until its record is there, readers
- * find them missing and read the visible files.
+ * First the hidden files are moved into the directories of the new run. Until the record of this run is
+ * committed, readers find the hidden files missing and read the visible files.
  */
 private[sparkzorder] final class PublishedShadow(table: TableState, where: Option[Expression])
     extends Logging {
@@ -36,7 +36,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   /** Milliseconds that the exchange took, and the record; None where no shadow is in force. */
   def run(): Option[(Long, Record)] = {
     val before = TableLog.read(state)
-    // its inputs may still lie under their names, so that the shadow seems to be in force
+    // the other run may not have moved the files yet, so the shadow would seem to be in force
     if (before.unfinished.nonEmpty) {
       throw ZOrderErrors.conflict(name, "another OPTIMIZE is publishing its files")
     }
@@ -83,7 +83,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
       (millis, record)
     } catch {
       case t: Throwable =>
-        if (!isCommitted(record.run)) {
+        if (!hidden.isCommitted) {
           try moves.foreach(_.takeBack())
           catch { case NonFatal(e) => t.addSuppressed(e) }
           hidden.discard()
@@ -106,9 +106,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
         throw ZOrderErrors.conflict(name, s"the hidden file $from was removed")
       }
 
-    def takeBack(): Unit = {
-      val _ = FileMove.rename(state.fs, to, from)
-    }
+    def takeBack(): Unit = FileMove.rename(state.fs, to, from)
   }
 
   private def movesOf(folder: ShadowedFolder, run: String): Seq[Move] =
@@ -126,7 +124,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     val layout = before.inForce.map(_._2).filter(r => runs(r.run))
     val newest = layout.find(_.columns.nonEmpty).getOrElse(layout.head)
     val byFolder = moves.groupBy(_.folder.folder)
-    // files between two passes go on to wait for the second one
+    // files of a first pass still need the second pass
     val plan = moves.filter(_.added.region > 0).flatMap(_.shadow.planId).distinct match {
       case Seq(one) => Some(one)
       case _ => None
@@ -175,8 +173,8 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   private def recheck(inputs: TableFiles): Unit = {
     val folders = inputs.files.map(_.folder).distinct
     val now = new TableLister(table.user, table.target).listAgain(folders)
-      .map(f => f.path -> (f.length -> f.modified)).toMap
-    inputs.files.find(f => !now.get(f.path).contains(f.length -> f.modified)).foreach { f =>
+      .map(f => f.path -> f).toMap
+    inputs.files.find(f => !now.get(f.path).exists(f.isUnchanged)).foreach { f =>
       throw ZOrderErrors.conflict(name, s"${f.path} was removed or overwritten")
     }
   }
@@ -185,10 +183,5 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     try {
       ManyFiles.map(moves.map(m => state.own(m.folder.folder, m.shadow.run)).distinct)(
         Directories.removeEmpty(state.fs, _))
-      ()
     } catch { case NonFatal(e) => logWarning(s"empty directories of shadows are left on $name", e) }
-
-  private def isCommitted(run: String): Boolean =
-    try TableLog.read(state).commitOf(run).isDefined
-    catch { case NonFatal(_) => true } // unknown: move nothing
 }

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.scans
 
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -10,6 +12,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.ScanOperation
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, V2WriteCommand}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector.catalog.TableCapability
@@ -18,9 +21,10 @@ import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.command.DataWritingCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.BinaryType
+import org.apache.spark.sql.util.QueryExecutionListener
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
@@ -29,7 +33,7 @@ import io.sparkzorder.sources.{FormatScan, TableFormats}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
- * Hands the scans of tables of other formats to the record of the workload, after their query has run.
+ * Records the scans of tables of other formats in the workload, after their query has run.
  */
 private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Logging {
 
@@ -67,11 +71,11 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   private def isOurs(scan: FormatScan): Boolean =
     RecordSettings.valueOf(scan.setting, scan.properties).contains(Settings.FormatOwn)
 
-  /** Notes the marked scans of a query that has run. */
-  def note(query: QueryExecution): Unit = {
+  /** Records the marked scans of a query that has run. */
+  def record(query: QueryExecution): Unit = {
     val session = SparkLine.session(query.sparkSession)
     query.optimizedPlan match {
-      // its query is a part of a second event, or of none
+      // the query of such a command has a second event, or no event
       case c: org.apache.spark.sql.catalyst.plans.logical.Command if !isCounted(c) =>
       case plan =>
         val later = ofRun(query.executedPlan)
@@ -79,12 +83,12 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
           val keys = later.filter(_.references.subsetOf(AttributeSet(found.output)))
           found.copy(filters = found.filters ++ keys)
         }.foreach { found =>
-          LaterNotes.add(s"a scan of ${found.scan.location}")(note(session, found))
+          LaterNotes.add(s"a scan of ${found.scan.location}")(record(session, found))
         }
     }
   }
 
-  /** What joins and subqueries said of the scans of a query that has run. */
+  /** The filters that joins and subqueries gave to the scans of a query that has run. */
   private def ofRun(plan: SparkPlan): Seq[Expression] =
     collectWithSubqueries(plan) { case scan: LeafExecNode => RuntimeFilters.ofRun(scan) }.flatten
 
@@ -119,14 +123,14 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
       case s: Exists => s.plan
     })
 
-  private def note(session: Session, found: Found): Unit = {
+  private def record(session: Session, found: Found): Unit = {
     val scan = found.scan
     val context = session.sparkContext
-    // classes of the format look for the active session, and may run jobs
+    // classes of the format use the active session, and may run jobs
     SparkSession.setActiveSession(session)
     context.setJobDescription(s"record of the workload of ${scan.location}")
     try SQLConf.withExistingConf(session.sessionState.conf) {
-        tables.of(scan, context.applicationId).foreach(note(session, found, _))
+        tables.of(scan, context.applicationId).foreach(record(session, found, _))
       }
     finally {
       context.setJobDescription(null)
@@ -134,7 +138,7 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
     }
   }
 
-  private def note(session: Session, found: Found, table: OpenedTable): Unit = {
+  private def record(session: Session, found: Found, table: OpenedTable): Unit = {
     val scan = found.scan
     val conf = session.sessionState.newHadoopConf()
     val sqlConf = session.sessionState.conf
@@ -161,4 +165,37 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   }
 
   private val tables = new OpenedTables
+}
+
+/** Receives queries that have run. One object serves all sessions. */
+private[scans] object ScanListener extends QueryExecutionListener with Logging {
+
+  override def onSuccess(name: String, query: QueryExecution, nanos: Long): Unit =
+    try FormatScans.record(query)
+    catch {
+      case e @ (_: LinkageError | NonFatal(_)) =>
+        logDebug("the scans of a query were not noted", e)
+    }
+
+  override def onFailure(name: String, query: QueryExecution, error: Exception): Unit = ()
+}
+
+/**
+ * Changes no plan, but marks the scans that are to be recorded, and registers the listener in a session
+ * with such scans. It is one of the last rules of the optimizer: earlier rules do not see Iceberg's scans, and
+ * a strategy would be too late, because Delta's own strategy may plan a scan first.
+ */
+private[sparkzorder] object WatchScans extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    try {
+      if (FormatScans.mark(plan)) {
+        SparkPrivate.ensureListener(SparkLine.session(SparkSession.active), ScanListener)
+      }
+    } catch {
+      // a query must not fail because its scans cannot be recorded
+      case e @ (_: LinkageError | NonFatal(_)) => logDebug("scans were not marked", e)
+    }
+    plan
+  }
 }

@@ -15,11 +15,14 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.index._
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.sources.{FormatScan, SnapshotFormat}
+import io.sparkzorder.ordering.OrderedType
+import io.sparkzorder.sources.{FormatEntries, FormatFile, FormatScan, SnapshotFormat}
+import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.Directories
 
-/** A table whose scans are noted, as it was when it was opened. */
+/** A table whose scans are recorded, as it was when it was opened. */
 private[scans] final class OpenedTable(format: SnapshotFormat) {
   private val schema: StructType = format.schema
   val partitionSchema: StructType = format.partitionSchema
@@ -28,8 +31,8 @@ private[scans] final class OpenedTable(format: SnapshotFormat) {
   private var reads = 0
 
   /**
-   * What the format knows of these columns. The list of files is read once for each new column, and at
-   * last for all of them.
+   * What the format knows of these columns. The list of files is read once for each new column, and the last
+   * time for all columns of the table.
    */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
@@ -50,11 +53,10 @@ private object OpenedTable {
 }
 
 /**
- * The tables whose scans were noted lately. Where the values of a column lie changes slowly, so a table
- * is opened once an hour. Used by one thread.
+ * The tables whose scans were recorded lately. The distribution of a column's values changes slowly, so a
+ * table is opened once an hour. Used by one thread.
  */
-private[scans] final class OpenedTables(nowMs: () => Long = () => System.currentTimeMillis())
-    extends Logging {
+private[scans] final class OpenedTables extends Logging {
   import OpenedTables._
 
   private val entries = new LinkedHashMap[String, Entry](16, 0.75f, true) {
@@ -63,15 +65,16 @@ private[scans] final class OpenedTables(nowMs: () => Long = () => System.current
   }
 
   /**
-   * @param application of Spark: what was opened belongs to its sessions
-   * @return None if the table cannot be opened, or its notes could not be written
+   * @param application the id of the Spark application, whose sessions have opened the tables
+   * @return None if the table cannot be opened, or its workload could not be written
    */
   def of(scan: FormatScan, application: String): Option[OpenedTable] = {
-    // nothing else would forget a table that is not read any more
-    entries.values.removeIf(e => nowMs() - e.openedMs >= MaxAgeMs || e.application != application)
+    val nowMs = System.currentTimeMillis()
+    // also removes tables that are not read any more
+    entries.values.removeIf(e => nowMs - e.openedMs >= MaxAgeMs || e.application != application)
     val kept = Option(entries.get(scan.location)).filter(_.id == scan.id)
     kept.getOrElse {
-      val opened = Entry(scan.id, application, open(scan), nowMs())
+      val opened = Entry(scan.id, application, open(scan), nowMs)
       entries.put(scan.location, opened)
       opened
     }.table
@@ -80,7 +83,7 @@ private[scans] final class OpenedTables(nowMs: () => Long = () => System.current
   private def open(scan: FormatScan): Option[OpenedTable] =
     try {
       val table = scan.open().map(new OpenedTable(_))
-      // the directory of the notes; a table of plain files has it from its index
+      // the directory of the workload; a plain table has the directory when it has an index
       table.foreach { _ =>
         val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
         val home = new Path(scan.location, StateDirectory.Name)
@@ -107,4 +110,62 @@ private object OpenedTables {
   private val MaxTables = 100
   private val MaxAgeMs = 3600L * 1000
   private val warned = ConcurrentHashMap.newKeySet[String]()
+}
+
+/**
+ * What a format knows of some columns of a table's files, in the form of an index. It tells where among the
+ * rows the values of a filter lie, and is not used to skip files.
+ *
+ * @param columns names of the columns
+ * @param content of a sample of the files, whose lengths stand for those of all files
+ */
+private[scans] final class KnownFiles private (
+    val columns: Set[String],
+    val content: IndexContent) {
+
+  /** Bytes of all files of the table. */
+  def bytes: Double = content.files.lengths.map(_.toDouble).sum
+}
+
+private[scans] object KnownFiles {
+  // enough files to estimate a distribution
+  private val MaxFiles = 2048
+
+  /** @param names of the columns; those of which the format has no bounds are left out */
+  def of(
+      format: SnapshotFormat,
+      schema: StructType,
+      partitionSchema: StructType,
+      names: Set[String],
+      sameName: (String, String) => Boolean): KnownFiles = {
+    val columns = names.toSeq.sorted.flatMap(n => schema.find(f => sameName(f.name, n)))
+      .filterNot(f => partitionSchema.exists(_.name == f.name))
+      .filter(f =>
+        OrderedType.of(f.dataType).isDefined && LeafType.ofValues(f.dataType) != OtherLeaf)
+      .map(f => OrderingColumn(Seq(f.name), f.dataType)).filter(format.hasBounds)
+    val files = format.snapshot(columns, None).files
+    // rounded up
+    val step = math.max(1, (files.size + MaxFiles - 1) / MaxFiles)
+    val some = files.indices.by(step).map(files(_))
+    val scale = files.map(_.bytes).sum.toDouble / math.max(1L, some.map(_.bytes).sum)
+    val entries = some.zipWithIndex.map { case (f, i) => entry(f, i, columns, scale) }
+    new KnownFiles(names, IndexContent.of(entries))
+  }
+
+  private def entry(
+      file: FormatFile,
+      number: Int,
+      columns: Seq[OrderingColumn],
+      scale: Double): FileEntry = {
+    val leaves = columns.zip(file.columns).map { case (c, info) =>
+      FormatEntries.leaf(c.parts, c.dataType, info, file.records)
+    }
+    FileEntry(
+      number.toString,
+      (file.bytes * scale).toLong,
+      0L,
+      file.records,
+      LeafColumns(columns.map(_.parts)),
+      leaves)
+  }
 }

@@ -18,7 +18,7 @@ import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.OrcSchema
-import io.sparkzorder.table.stats.{FooterReader, OrcFooters, ScannedFile}
+import io.sparkzorder.table.stats.{OrcFooters, ScannedFile}
 
 /**
  * The ORC schema of rewritten files. If all inputs have the same type for a column, the new files
@@ -134,17 +134,14 @@ private[sparkzorder] object OrcOutput {
 private[sparkzorder] object OrcZones {
 
   /**
-   * Refuses files from a zone with other rules than the zone of this JVM. The tasks are assumed to
-   * run in the zone of this JVM too.
+   * Refuses files from a zone with other rules than the zone of this JVM, in which the tasks are assumed to run.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
   def check(footers: Seq[ScannedFile], conf: Configuration): Unit = {
     val timed = footers.filter(f => f.rows > 0 && f.orc.exists(_.timestamp.isDefined))
     val here = TimeZone.getDefault
-    val zones = SparkPrivate.inParallel(timed, "zorder-footers", FooterReader.Threads) { f =>
-      OrcFooters.withFile(f.file, conf)(zonesOf)
-    }
+    val zones = SparkPrivate.inParallel(timed)(f => OrcFooters.withFile(f.file, conf)(zonesOf))
     val others = timed.zip(zones).flatMap { case (f, own) =>
       own.find(!_.hasSameRules(here)).map(f -> _)
     }
@@ -157,10 +154,7 @@ private[sparkzorder] object OrcZones {
     }
   }
 
-  /**
-   * The zones of all stripes, because a file can be concatenated from the stripes of several
-   * writers.
-   */
+  /** The zones of all stripes: a file may have been concatenated from stripes of several writers. */
   private def zonesOf(reader: Reader): Seq[TimeZone] = {
     val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
     val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]

@@ -4,18 +4,22 @@
 package io.sparkzorder.table.schema
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
-import org.apache.parquet.schema.{GroupType, MessageType, PrimitiveType, Type, Types}
-import org.apache.parquet.schema.LogicalTypeAnnotation.{
-  DecimalLogicalTypeAnnotation,
-  IntLogicalTypeAnnotation,
-  ListLogicalTypeAnnotation,
-  MapLogicalTypeAnnotation
+import org.apache.parquet.schema.{
+  GroupType,
+  LogicalTypeAnnotation,
+  MessageType,
+  PrimitiveType,
+  Type,
+  Types
 }
-import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.{INT64, INT96}
+import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
 import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -40,8 +44,7 @@ private[sparkzorder] final class OutputSchema(
   // Spark's own writer with the standard layout: no legacy format, TIMESTAMP_MICROS, field ids
   private val sparkConverter = new SparkToParquetSchemaConverter(
     writeLegacyParquetFormat = false,
-    outputTimestampType =
-      org.apache.spark.sql.internal.SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
+    outputTimestampType = SQLConf.ParquetOutputTimestampType.TIMESTAMP_MICROS,
     useFieldId = true)
 
   /** The schema that Spark's writer would choose for a Spark schema alone. */
@@ -92,13 +95,16 @@ private[sparkzorder] final class OutputSchema(
       if (found.forall(_._1.exists(_.isRepetition(Repetition.REQUIRED)))) Repetition.REQUIRED
       else Repetition.OPTIONAL
     // the type of a default comes from no file and has no id of its own
-    val ids = types.filterNot(_ eq spark).map(t => Option(t.getId))
-    val id = single(ids).flatten
+    val id = types.filterNot(_ eq spark).map(t => Option(t.getId)).distinct match {
+      case Seq(same) => same
+      case _ => None
+    }
     val made = (spark, dataType) match {
       case (p: PrimitiveType, _) => leaf(p, types)
       case (g: GroupType, s: StructType) => struct(path, s, g, present)
-      case (g: GroupType, a: ArrayType) => list(path, a, g, present)
-      case (g: GroupType, m: MapType) => map(path, m, g, present)
+      case (g: GroupType, a: ArrayType) => nested(path, g, present, isList, Seq(a.elementType))
+      case (g: GroupType, m: MapType) =>
+        nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
       // the only other type that Spark writes as a group
       case (g, _) => variant(g, types)
     }
@@ -135,9 +141,9 @@ private[sparkzorder] final class OutputSchema(
     }
 
   /**
-   * A value of the type VARIANT. Spark's reader puts the parts of shredded values together, and the
-   * values are written in one piece, since each file may be shredded in another way. The annotation
-   * and the names that all files agree on stay.
+   * The type of a VARIANT. Each file may be shredded in another way, so the new files are not shredded: Spark's
+   * reader puts the parts of a value together, and each value is written in one piece. The annotation and the
+   * names stay if all files agree on them.
    */
   private def variant(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
@@ -156,20 +162,6 @@ private[sparkzorder] final class OutputSchema(
     }
     spark.withNewFields(fields.toSeq: _*)
   }
-
-  private def list(
-      path: Seq[String],
-      a: ArrayType,
-      spark: GroupType,
-      present: Seq[(Type, String)]): Type =
-    nested(path, spark, present, isList, Seq(a.elementType))
-
-  private def map(
-      path: Seq[String],
-      m: MapType,
-      spark: GroupType,
-      present: Seq[(Type, String)]): Type =
-    nested(path, spark, present, isMap, Seq(m.keyType, m.valueType))
 
   /**
    * The type of a list or map. The standard layout has three levels, and its names inside are kept.
@@ -225,9 +217,6 @@ private[sparkzorder] final class OutputSchema(
     g.getFields.asScala.find(_.getName == name)
       .orElse(g.getFields.asScala.find(f => sameName(f.getName, name)))
 
-  private def single[T](values: Seq[T]): Option[T] =
-    if (values.distinct.size == 1) values.headOption else None
-
   private def rename(t: Type, name: String): Type =
     rebuilt(t, name, t.getRepetition, Option(t.getId))
 
@@ -242,5 +231,101 @@ private[sparkzorder] final class OutputSchema(
           .addFields(g.getFields.asScala.toSeq: _*).named(name)
     }
     id.map(i => made.withId(i.intValue)).getOrElse(made)
+  }
+}
+
+/** Which Parquet types OPTIMIZE can read and write back as they are. */
+private[sparkzorder] object ParquetTypes {
+
+  /**
+   * Rejects a file with a type that Spark cannot read.
+   *
+   * @param conf settings by which the file is read
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
+   */
+  def checkReadable(footer: ScannedFile, conf: SQLConf): Unit =
+    leaves(footer.schema, Nil).find { case (_, leaf) => isUnreadable(leaf, conf) }.foreach {
+      case (path, leaf) =>
+        throw ZOrderErrors.typeNotReadable(
+          path.mkString("."),
+          describe(leaf),
+          footer.file.path.toString)
+    }
+
+  /**
+   * Rejects a file with a type that Spark would change. Spark reads such a column as another type
+   * and would write that other type.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   */
+  def checkWritable(footer: ScannedFile): Unit =
+    leaves(footer.schema, Nil).foreach { case (path, leaf) =>
+      changesTo(leaf).foreach { to =>
+        throw ZOrderErrors.typeNotWritable(
+          path.mkString("."),
+          describe(leaf),
+          footer.file.path.toString,
+          to)
+      }
+    }
+
+  /**
+   * The same Spark schema, with every field, element and map value nullable. Spark reads files with
+   * such a schema.
+   */
+  def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
+
+  private def relaxed(t: DataType): DataType = t match {
+    case s: StructType =>
+      StructType(s.fields.map(f => f.copy(dataType = relaxed(f.dataType), nullable = true)))
+    case a: ArrayType => ArrayType(relaxed(a.elementType), containsNull = true)
+    case m: MapType =>
+      MapType(relaxed(m.keyType), relaxed(m.valueType), valueContainsNull = true)
+    case other => other
+  }
+
+  private def leaves(t: Type, path: Seq[String]): Seq[(Seq[String], PrimitiveType)] = t match {
+    case p: PrimitiveType => Seq(path -> p)
+    case g: GroupType =>
+      g.getFields.asScala.toSeq.flatMap(f => leaves(f, path :+ f.getName))
+  }
+
+  private def isUnreadable(t: PrimitiveType, conf: SQLConf): Boolean = {
+    val annotation = t.getLogicalTypeAnnotation
+    t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
+      case _ =>
+        annotation match {
+          case ts: TimestampLogicalTypeAnnotation =>
+            ts.getUnit == TimeUnit.NANOS && !conf.getConf(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG)
+          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime(conf)
+          case _ => false
+        }
+    }
+  }
+
+  // the type TIME is new in Spark 4.1 and disabled there by default
+  private def hasTime(conf: SQLConf): Boolean =
+    Try(conf.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
+
+  private def changesTo(t: PrimitiveType): Option[String] =
+    t.getLogicalTypeAnnotation match {
+      case i: IntLogicalTypeAnnotation if !i.isSigned =>
+        Some(i.getBitWidth match {
+          case 8 => "SMALLINT"
+          case 16 => "INT"
+          case 32 => "BIGINT"
+          case _ => "DECIMAL(20,0)"
+        })
+      case _ => None
+    }
+
+  private def describe(t: PrimitiveType): String = {
+    val physical = t.getPrimitiveTypeName match {
+      case FIXED_LEN_BYTE_ARRAY => s"FIXED_LEN_BYTE_ARRAY(${t.getTypeLength})"
+      case other => other.name
+    }
+    val annotation: LogicalTypeAnnotation = t.getLogicalTypeAnnotation
+    if (annotation == null) physical else s"$physical ($annotation)"
   }
 }

@@ -3,10 +3,15 @@
 
 package io.sparkzorder.table.schema
 
+import scala.collection.JavaConverters._
 import scala.collection.mutable
 import scala.util.{Success, Try}
 
+import org.apache.parquet.schema.GroupType
+
+import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.parser.LegacyTypeStringParser
+import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns
 import org.apache.spark.sql.catalyst.util.ResolveDefaultColumns.EXISTS_DEFAULT_COLUMN_METADATA_KEY
 import org.apache.spark.sql.execution.datasources.parquet.{
   ParquetReadSupport,
@@ -16,7 +21,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.DataFormat
+import io.sparkzorder.table.{DataFormat, PathTarget}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.NameLookup
 
@@ -54,7 +59,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
       catalog: Option[StructType],
       footers: Seq[ScannedFile],
       isToWrite: Boolean): Seq[Sourced] = {
-    // files may hold NULL where the catalog says NOT NULL; reading them must not rely on it
+    // files may have NULL in a column that is NOT NULL in the catalog
     val start = catalog.map(s => Sourced(ParquetTypes.nullable(s), TableSchema.Catalog))
     val byFile = distinct(footers).map { f =>
       Sourced(schemaOf(f, isToWrite), f.file.path.toString)
@@ -69,8 +74,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     }.fold(new StructType())(_.schema)
 
   /**
-   * Readers of a catalog's table use the catalog's defaults. A footer notes those of the table by which
-   * the file was written, which may be another table in the same directory.
+   * Readers of a catalog's table use the catalog's defaults. A footer has the defaults of the table that its
+   * writer named, which may be another table with the same directory.
    */
   private def withDefaultsOf(catalog: Option[StructType], schema: StructType): StructType = {
     val known = catalog.toSeq.flatMap(_.fields)
@@ -89,18 +94,18 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   private def ofParquet(footer: ScannedFile, isToWrite: Boolean): StructType = {
-    val noted = footer.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY)
-      .flatMap(notedIn(footer, _, isToWrite))
+    val declared = footer.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY)
+      .flatMap(sparkSchema(footer, _, isToWrite))
     ParquetTypes.checkReadable(footer, conf)
     val stored = converter.convert(footer.schema)
-    noted.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
+    declared.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }
 
   /**
-   * The Spark schema in a footer; None if it cannot be parsed, and nothing is to be written. New files would lose what
-   * only that schema says: defaults of columns that older files lack, types that Spark stores as others, comments.
+   * The Spark schema in a footer; None if it cannot be parsed, and no file is to be written. New files would lose
+   * what only that schema has: defaults of columns that older files lack, types that Spark stores as others, comments.
    */
-  private def notedIn(
+  private def sparkSchema(
       footer: ScannedFile,
       text: String,
       isToWrite: Boolean): Option[StructType] =
@@ -116,25 +121,25 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
    * The type from the Spark schema in the footer, plus the fields that only the file has. Other
    * writers may copy the footer's Spark schema to a file with more fields.
    */
-  private def completed(noted: DataType, stored: DataType): DataType = (noted, stored) match {
-    case (n: StructType, s: StructType) =>
-      val partners = n.fields.map { f =>
+  private def completed(declared: DataType, stored: DataType): DataType = (declared, stored) match {
+    case (d: StructType, s: StructType) =>
+      val partners = d.fields.map { f =>
         s.find(_.name == f.name).orElse(s.find(g => sameName(g.name, f.name)))
       }
-      val known = n.fields.zip(partners).map { case (f, partner) =>
+      val known = d.fields.zip(partners).map { case (f, partner) =>
         partner.map(g => f.copy(dataType = completed(f.dataType, g.dataType))).getOrElse(f)
       }
       StructType(known ++ s.fields.filterNot(f => partners.flatten.exists(_.name == f.name)))
-    case (n: ArrayType, s: ArrayType) =>
-      n.copy(elementType = completed(n.elementType, s.elementType))
-    case (n: MapType, s: MapType) =>
-      n.copy(
-        keyType = completed(n.keyType, s.keyType),
-        valueType = completed(n.valueType, s.valueType))
-    case (n, _) => n
+    case (d: ArrayType, s: ArrayType) =>
+      d.copy(elementType = completed(d.elementType, s.elementType))
+    case (d: MapType, s: MapType) =>
+      d.copy(
+        keyType = completed(d.keyType, s.keyType),
+        valueType = completed(d.valueType, s.valueType))
+    case (d, _) => d
   }
 
-  /** Names that cannot be told apart, at any level; a name may even stand there twice. */
+  /** Refuses columns or fields of one file with names that the session takes for equal. */
   private def checkNames(t: DataType, footer: ScannedFile): Unit = t match {
     case s: StructType =>
       s.fields.zipWithIndex.foreach { case (f, i) =>
@@ -160,8 +165,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * Names that differ by case alone are two columns to a session that is sensitive to case. To other
-   * sessions they are one, which these could read until a file held both.
+   * Refuses names that differ by case alone, if no file has both. For a session that is sensitive to case they
+   * are two columns. Other sessions read them as one column, and could not read a file with both.
    */
   private def checkCase(t: DataType, path: Seq[String], all: Seq[Sourced]): Unit = t match {
     case s: StructType =>
@@ -200,7 +205,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
           val known = if (TableSchema.hasDefault(left)) left else right
           left.copy(
             dataType = mergeTypes(a, b, path :+ left.name, left.dataType, right.dataType),
-            // some writers note no default value of a column
+            // some writers leave defaults out of the footer
             metadata = if (TableSchema.hasDefault(known)) known.metadata else left.metadata)
         case None => left
       }
@@ -282,4 +287,89 @@ private[sparkzorder] object TableSchema {
   /** True when files without the column read as a default value, not as NULL. */
   def hasDefault(column: StructField): Boolean =
     column.metadata.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY)
+}
+
+/**
+ * Refuses a statement that names the directory of a catalog table, if the catalog and the footers have
+ * different defaults for a column. In a file without the column, readers of the table see the default of
+ * the catalog. The rewritten file would hold the column, with the default of the footers or with NULL.
+ */
+private[sparkzorder] object DefaultsOfCatalog {
+
+  /**
+   * @param schema the columns of all files, with the defaults of the footers
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_UNSUPPORTED_TABLE
+   */
+  def check(target: PathTarget, schema: StructType, footers: Seq[ScannedFile]): Unit = {
+    val names = ScannedFile.ofEachSchema(footers.filter(_.rows > 0))
+      .map(_.schema.getFields.asScala.map(f => NameLookup.folded(f.getName)).toSet)
+    val added = schema.filter(f => names.exists(!_.contains(NameLookup.folded(f.name))))
+    for {
+      table <- target.tables
+      column <- otherDefault(table, added)
+    } {
+      throw ZOrderErrors.unsupportedTable(
+        s"${target.name}, the directory of ${table.identifier.quotedString},",
+        s"a table with another default for the column `${column.name}` than the files note",
+        "Name the table instead of its directory.")
+    }
+  }
+
+  private def otherDefault(table: CatalogTable, added: Seq[StructField]): Option[StructField] =
+    table.schema.find { declared =>
+      added.exists(f =>
+        NameLookup.folded(f.name) == NameLookup.folded(declared.name) &&
+          default(f) != default(declared))
+    }
+
+  /** None for NULL, which is what files without the column read as anyway. */
+  private def default(column: StructField): Option[Any] =
+    if (!TableSchema.hasDefault(column)) None
+    else {
+      val schema = StructType(Seq(column))
+      Option(ResolveDefaultColumns.getExistenceDefaultValues(schema).head)
+    }
+}
+
+/**
+ * Refuses Parquet files in which columns of one name have different field ids, for a session that finds
+ * columns by field id. OPTIMIZE finds columns by name and would merge them into one column, which could
+ * keep none of the ids. A reader that finds the column by its id would then read NULL.
+ */
+private[sparkzorder] object FieldIds {
+
+  /**
+   * @param target how messages name the table
+   * @param caseSensitive true if names that differ by case are two columns
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_INCOMPATIBLE_SCHEMAS
+   */
+  def check(target: String, footers: Seq[ScannedFile], caseSensitive: Boolean): Unit = {
+    val ids = for {
+      file <- ScannedFile.ofEachSchema(footers)
+      (name, id) <- idsOf(file.schema, Nil)
+    } yield (name, id, file.file.path.toString)
+    ids.groupBy(i => if (caseSensitive) i._1 else NameLookup.folded(i._1)).values.foreach { same =>
+      val (name, id, file) = same.head
+      same.find(_._2 != id).foreach { case (_, other, otherFile) =>
+        throw ZOrderErrors.incompatibleSchemas(
+          target,
+          name,
+          text(id),
+          file,
+          s"${text(other)} while spark.sql.parquet.fieldId.read.enabled is true",
+          otherFile)
+      }
+    }
+  }
+
+  private def text(id: Option[Int]): String =
+    id.fold("a column without a field id")(i => s"field id $i")
+
+  /** The full name and the field id of each column and each nested field. */
+  private def idsOf(group: GroupType, path: Seq[String]): Seq[(String, Option[Int])] =
+    group.getFields.asScala.toSeq.flatMap { t =>
+      val name = path :+ t.getName
+      val own = (name.mkString("."), Option(t.getId).map(_.intValue))
+      if (t.isPrimitive) Seq(own) else own +: idsOf(t.asGroupType(), name)
+    }
 }

@@ -19,7 +19,7 @@ import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrderingColumn, Par
 private[sparkzorder] final case class UnitStats(rows: Long, stats: ColumnStats) {
 
   /** True when the statistics can show that a query need not read the unit. */
-  private[stats] def says: Boolean = stats.onlyNulls || stats.range.isDefined
+  private[stats] def canSkip: Boolean = stats.onlyNulls || stats.range.isDefined
 }
 
 /**
@@ -74,7 +74,7 @@ private[stats] object FileColumn {
     whole,
     rowGroups,
     pages.map(rowGroups.zip(_).flatMap { case (group, own) => filled(group, own) }),
-    pages.exists(all => all.nonEmpty && all.forall(p => p.nonEmpty && p.forall(_.says))))
+    pages.exists(all => all.nonEmpty && all.forall(p => p.nonEmpty && p.forall(_.canSkip))))
 
   /**
    * A column that the file lacks is NULL in every row. It has no pages, so the row groups stand for
@@ -93,7 +93,7 @@ private[stats] object FileColumn {
 
   private def filled(group: UnitStats, pages: Seq[UnitStats]): Seq[UnitStats] =
     if (pages.isEmpty) Seq(group)
-    else pages.map(page => if (page.says) page else page.copy(stats = group.stats))
+    else pages.map(page => if (page.canSkip) page else page.copy(stats = group.stats))
 }
 
 /**
@@ -127,8 +127,7 @@ private[sparkzorder] object FileColumns {
       format: DataFormat): IndexedSeq[FileColumns] = {
     val read: DataFile => FileColumns = format match {
       case ParquetFiles =>
-        // The options are built once for all files, because building them may read Hadoop's XML
-        // files.
+        // built once for all files, because building them may read Hadoop's XML files
         val options: ParquetReadOptions = HadoopReadOptions.builder(conf).build()
         file =>
           FooterReader.withFile(file, conf, options) { reader =>
@@ -136,6 +135,6 @@ private[sparkzorder] object FileColumns {
           }
       case OrcFiles => OrcColumns.read(_, columns, withPages, sameName, conf)
     }
-    SparkPrivate.inParallel(files, "zorder-footers", FooterReader.Threads)(read).toIndexedSeq
+    SparkPrivate.inParallel(files)(read).toIndexedSeq
   }
 }

@@ -3,18 +3,16 @@
 
 package io.sparkzorder.table.stats
 
-import java.util.Locale
+import java.util.concurrent.ConcurrentHashMap
 
-import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
-import org.apache.parquet.column.Encoding.BYTE_STREAM_SPLIT
+import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, FileMetaData}
+import org.apache.parquet.hadoop.metadata.FileMetaData
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.schema.MessageType
 
@@ -22,7 +20,7 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
-import io.sparkzorder.util.{Interner, NameLookup}
+import io.sparkzorder.util.NameLookup
 
 /**
  * A data file and the part of its footer that OPTIMIZE needs. Footers of both formats are described
@@ -60,9 +58,9 @@ private[sparkzorder] final case class ScannedFile(
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
 
   /**
-   * True if the dates and timestamps of a Parquet file mean the same to every reader. In other files
-   * Spark converts early ones from the Julian calendar if the file or the session says so. The rule
-   * is the same as in Spark's `DataSourceUtils`.
+   * True if all readers see the same dates and timestamps in a Parquet file. In other files Spark converts early
+   * values from the Julian calendar, depending on the file and the session. The rule is that of Spark's
+   * `DataSourceUtils`.
    */
   def isProleptic: Boolean =
     keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
@@ -106,9 +104,6 @@ private[sparkzorder] object ColumnNames {
 /** Reads footers, several at once. Each format has its own reader. */
 private[sparkzorder] object FooterReader {
 
-  /** Reading a footer is mostly waiting, so there may be more threads than cores. */
-  val Threads = 16
-
   /**
    * The footers of some files, in their order.
    *
@@ -132,8 +127,7 @@ private[sparkzorder] object FooterReader {
       size: Int = 1000): Iterator[IndexedSeq[ScannedFile]] = {
     val read = footers(format, conf)
     files.grouped(size).map { part =>
-      SparkPrivate.inParallel(part, "zorder-footers", Threads)(f =>
-        read(f).only(columns)).toIndexedSeq
+      SparkPrivate.inParallel(part)(f => read(f).only(columns)).toIndexedSeq
     }
   }
 
@@ -143,7 +137,7 @@ private[sparkzorder] object FooterReader {
       conf: Configuration,
       format: DataFormat): IndexedSeq[Try[ScannedFile]] = {
     val read = footers(format, conf)
-    SparkPrivate.inParallel(files, "zorder-footers", Threads)(f => Try(read(f))).toIndexedSeq
+    SparkPrivate.inParallel(files)(f => Try(read(f))).toIndexedSeq
   }
 
   /**
@@ -175,8 +169,7 @@ private[sparkzorder] object FooterReader {
       } finally reader.close()
     } catch {
       case e: ZOrderException => throw e
-      case e: ParquetCryptoRuntimeException =>
-        val _ = e
+      case _: ParquetCryptoRuntimeException =>
         throw ZOrderErrors.fileEncrypted(file.path.toString)
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
@@ -187,44 +180,15 @@ private[sparkzorder] object FooterReader {
       meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
 }
 
-/** Reads footers of Parquet files with parquet-hadoop's own reader. */
-private[sparkzorder] final class ParquetFooters(conf: Configuration)
-    extends (DataFile => ScannedFile) {
-  private val sharing = new Interner
-  // The options are built once, from `conf`. Built without a configuration, they would read
-  // Hadoop's XML files, which takes ten times as long as reading a footer.
-  private val options = HadoopReadOptions.builder(conf).build()
+/**
+ * Replaces equal values by one object, to save memory: thousands of files share few schemas and few
+ * maps of key-value metadata.
+ */
+private[stats] final class Interner {
+  private val seen = new ConcurrentHashMap[Any, Any]
 
-  override def apply(file: DataFile): ScannedFile = {
-    val metadata = FooterReader.withFile(file, conf, options)(_.getFooter)
-    val meta = metadata.getFileMetaData
-    val schema = sharing(meta.getSchema)
-    val blocks = metadata.getBlocks.asScala
-    val leaves = Array.fill(schema.getColumns.size)(ColumnStats.none)
-    val position =
-      schema.getColumns.asScala.map(_.getPath.toSeq).zipWithIndex.toMap
-    blocks.foreach(_.getColumns.asScala.foreach { chunk =>
-      val i = position(chunk.getPath.toArray.toSeq)
-      leaves(i) =
-        ColumnStats.merged(chunk.getPrimitiveType, leaves(i), ParquetColumnStats.of(chunk))
-    })
-    val filters = blocks.flatMap(_.getColumns.asScala)
-      .filter(_.getBloomFilterOffset >= 0).map(_.getPath.toArray.toSeq).toSet
-    ScannedFile(
-      file,
-      blocks.map(_.getRowCount).sum,
-      blocks.map(_.getTotalByteSize).sum,
-      schema,
-      sharing(meta.getKeyValueMetaData.asScala.toMap),
-      sharing(codecs(blocks.flatMap(_.getColumns.asScala).toSeq)),
-      leaves,
-      sharing(Option(meta.getCreatedBy).getOrElse("")),
-      bloomFilters = sharing(filters),
-      needsRowReader =
-        blocks.exists(_.getColumns.asScala.exists(_.getEncodings.contains(BYTE_STREAM_SPLIT))))
+  def apply[T](value: T): T = {
+    val first = seen.putIfAbsent(value, value)
+    (if (first == null) value else first).asInstanceOf[T]
   }
-
-  private def codecs(chunks: Seq[ColumnChunkMetaData]): Seq[String] =
-    chunks.groupBy(_.getCodec).toSeq.sortBy(c => -c._2.map(_.getTotalSize).sum)
-      .map(_._1.name.toLowerCase(Locale.ROOT))
 }

@@ -17,6 +17,9 @@ import org.apache.spark.util.ThreadUtils
 /** Access to members of Spark that are `private[spark]` or `private[sql]`. */
 object SparkPrivate {
 
+  /** Reading a footer is mostly waiting, so there may be more threads than cores. */
+  private val FooterThreads = 16
+
   /**
    * Registers a session setting whose value is a string. The SQL command SET rejects illegal
    * values.
@@ -50,16 +53,15 @@ object SparkPrivate {
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
   /**
-   * Applies `f` to all items in parallel and keeps their order. If calls of `f` fail, throws the
-   * error of the first failed item.
+   * Reads footers of files: applies `f` to all items in parallel and keeps their order. If calls of `f` fail,
+   * throws the error of the first failed item.
    */
-  def inParallel[A, B](items: Seq[A], threadName: String, threads: Int)(f: A => B): Seq[B] =
+  def inParallel[A, B](items: Seq[A])(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
       // Spark would wrap an exception of a thread and hide this project's error condition
-      val tried =
-        ThreadUtils.parmap(items, threadName, math.min(threads, items.size))(i => Try(f(i)))
-      tried.map(_.get)
+      val threads = math.min(FooterThreads, items.size)
+      ThreadUtils.parmap(items, "zorder-footers", threads)(i => Try(f(i))).map(_.get)
     }
 
   /** Removes the files of a shuffle. Does not wait until they are gone. */

@@ -3,12 +3,10 @@
 
 package io.sparkzorder.util
 
-import java.io.{File, FileNotFoundException, IOException}
+import java.io.IOException
 import java.nio.file.{
   FileAlreadyExistsException => NioFileExists,
   Files,
-  NoSuchFileException,
-  Path => NioPath,
   StandardCopyOption,
   StandardOpenOption
 }
@@ -22,62 +20,9 @@ import org.apache.hadoop.fs.{
   FileAlreadyExistsException,
   FileContext,
   FileSystem,
-  LocalFileSystem,
   Options,
   Path,
-  RawLocalFileSystem,
   StreamCapabilities
-}
-
-/**
- * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on
- * local disk. Every name under `_zorder/` must begin with `_`, and a checksum file outlives its
- * file.
- */
-private[sparkzorder] object RawFiles {
-  def of(path: Path, conf: Configuration): FileSystem = path.getFileSystem(conf) match {
-    case local: LocalFileSystem => local.getRawFileSystem
-    case other => other
-  }
-
-  /** True for the local disk, whose files `java.nio` reaches too. */
-  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
-
-  private[util] def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
-
-  /** Makes tasks write without checksum files on local disk too. */
-  def writeRaw(conf: Configuration): Configuration = {
-    conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
-    // the cache would return the file system that other code uses, which writes checksum files
-    conf.setBoolean("fs.file.impl.disable.cache", true)
-    conf
-  }
-
-  /** Removes the checksum file of a file that was moved away. */
-  def sweepChecksum(fs: FileSystem, moved: Path): Unit =
-    if (isLocal(fs)) {
-      fs.delete(Paths.child(moved.getParent, s".${moved.getName}.crc"), false)
-    }
-}
-
-/**
- * Renames a file as a metadata operation only. Hadoop's rename on local disk falls back to a copy
- * that creates missing directories, so a file could reappear in a folder, or in a `_zorder/`, that
- * another process has just dropped.
- */
-private[sparkzorder] object FileMove {
-
-  /** @return false when the file or its new directory does not exist */
-  def rename(fs: FileSystem, from: Path, to: Path): Boolean =
-    if (RawFiles.isLocal(fs)) {
-      try {
-        Files.move(RawFiles.local(from), RawFiles.local(to), StandardCopyOption.ATOMIC_MOVE)
-        true
-      } catch { case _: NoSuchFileException => false }
-    } else {
-      try fs.rename(from, to)
-      catch { case _: FileNotFoundException => false }
-    }
 }
 
 /**
@@ -136,29 +81,23 @@ private[sparkzorder] object ExclusiveFile {
   /** Writes a small file, which readers see either as it was or with all the new content. */
   def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit =
     if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
-    else renameOver(fs, path, content, conf)
-
-  private def renameOver(
-      fs: FileSystem,
-      path: Path,
-      content: Array[Byte],
-      conf: Configuration): Unit = {
-    val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
-    try {
-      overwrite(fs, temporary, content)
-      if (RawFiles.isLocal(fs)) {
-        val (from, to) = (RawFiles.local(temporary), RawFiles.local(path))
-        val _ = Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
-      } else {
-        FileContext.getFileContext(path.toUri, conf)
-          .rename(temporary, path, Options.Rename.OVERWRITE)
+    else {
+      val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
+      try {
+        overwrite(fs, temporary, content)
+        if (RawFiles.isLocal(fs)) {
+          val (from, to) = (RawFiles.local(temporary), RawFiles.local(path))
+          Files.move(from, to, StandardCopyOption.ATOMIC_MOVE)
+        } else {
+          FileContext.getFileContext(path.toUri, conf)
+            .rename(temporary, path, Options.Rename.OVERWRITE)
+        }
+      } catch {
+        case NonFatal(e) =>
+          fs.delete(temporary, false)
+          throw e
       }
-    } catch {
-      case NonFatal(e) =>
-        fs.delete(temporary, false)
-        throw e
     }
-  }
 
   private def overwrite(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     if (RawFiles.isLocal(fs)) {

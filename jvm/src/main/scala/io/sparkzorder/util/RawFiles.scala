@@ -1,0 +1,111 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.util
+
+import java.io.{File, FileNotFoundException, IOException}
+import java.nio.channels.FileChannel
+import java.nio.file.{
+  Files,
+  NoSuchFileException,
+  Path => NioPath,
+  StandardCopyOption,
+  StandardOpenOption
+}
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
+
+/**
+ * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on local disk.
+ * Every name under `_zorder/` must begin with `_`, and a checksum file would stay when its file is removed.
+ */
+private[sparkzorder] object RawFiles {
+  def of(path: Path, conf: Configuration): FileSystem = path.getFileSystem(conf) match {
+    case local: LocalFileSystem => local.getRawFileSystem
+    case other => other
+  }
+
+  /** True for the local disk, whose files `java.nio` reaches as well. */
+  def isLocal(fs: FileSystem): Boolean = fs.getUri.getScheme == "file"
+
+  /** The path for `java.nio`. */
+  def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
+
+  /** Makes tasks, too, write without checksum files on local disk. */
+  def writeRaw(conf: Configuration): Configuration = {
+    conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
+    // the cache would return the file system that other code uses, which writes checksum files
+    conf.setBoolean("fs.file.impl.disable.cache", true)
+    conf
+  }
+
+  /** Removes the checksum file of a file that was moved away. */
+  def sweepChecksum(fs: FileSystem, moved: Path): Unit =
+    if (isLocal(fs)) {
+      fs.delete(Paths.child(moved.getParent, s".${moved.getName}.crc"), false)
+    }
+}
+
+/**
+ * Renames a file as a metadata operation only. Hadoop's rename on local disk falls back to a copy
+ * that creates missing directories, so a file could reappear in a folder, or in a `_zorder/`, that
+ * another process has just dropped.
+ */
+private[sparkzorder] object FileMove {
+
+  /** @return false when the file or its new directory does not exist */
+  def rename(fs: FileSystem, from: Path, to: Path): Boolean =
+    if (RawFiles.isLocal(fs)) {
+      try {
+        Files.move(RawFiles.local(from), RawFiles.local(to), StandardCopyOption.ATOMIC_MOVE)
+        true
+      } catch { case _: NoSuchFileException => false }
+    } else {
+      try fs.rename(from, to)
+      catch { case _: FileNotFoundException => false }
+    }
+}
+
+/**
+ * Syncs files and directories of local disk before a record names them. After a power failure, a file that
+ * was not synced can be empty although the record exists. On HDFS the blocks of a file are synced when they
+ * are closed ([[InExistingFolders]]), and the name node syncs its own log. On object stores the close of a
+ * file is enough.
+ */
+private[sparkzorder] object Durable {
+
+  /** Syncs the content of a closed file. Does nothing on other file systems than local disk. */
+  def file(fs: FileSystem, path: Path): Unit =
+    if (RawFiles.isLocal(fs)) sync(path, StandardOpenOption.WRITE)
+
+  /** Syncs the entries of some directories. A directory that does not exist is skipped. */
+  def directories(fs: FileSystem, paths: Seq[Path]): Unit =
+    if (RawFiles.isLocal(fs)) {
+      ManyFiles.map(paths)(d =>
+        try sync(d, StandardOpenOption.READ)
+        catch { case _: IOException => () }) // some systems cannot open a directory
+    }
+
+  private def sync(path: Path, option: StandardOpenOption): Unit =
+    try {
+      val channel = FileChannel.open(RawFiles.local(path), option)
+      try channel.force(true)
+      finally channel.close()
+    } catch { case _: NoSuchFileException => () }
+}
+
+/** Paths below a table's root, and the names of files there. */
+private[sparkzorder] object Paths {
+
+  /** A folder below `root`, given by its relative name with `/` between the levels. */
+  def folder(root: Path, relative: String): Path =
+    relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)
+
+  /** `name` in a directory. `new Path(String)` would take a name with a colon for a URI. */
+  def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
+
+  /** The inverse of [[folder]]: the part of `path` below `root`, empty for the root itself. */
+  def relative(root: Path, path: Path): String =
+    path.toString.stripPrefix(root.toString).stripPrefix("/")
+}
