@@ -4,6 +4,7 @@
 package io.sparkzorder.index
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
 
 import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.table.stats.ColumnStats
@@ -241,4 +242,154 @@ private[sparkzorder] object IndexContent {
   }
 
   private def length(values: ByteValues, i: Int): Int = values.ends(i) - values.start(i)
+}
+
+/**
+ * The statistics of one leaf column in one file.
+ *
+ * @param stats statistics whose bounds are longs or byte arrays, as [[IndexValue]] converts them
+ */
+private[sparkzorder] final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
+
+/**
+ * The entry of one data file in the index.
+ *
+ * @param path path relative to the table's root, in the spelling of the directory listing
+ * @param modified modification time in milliseconds
+ */
+private[sparkzorder] final case class FileEntry(
+    path: String,
+    length: Long,
+    modified: Long,
+    rows: Long,
+    shape: LeafColumns,
+    leaves: Seq[LeafEntry])
+
+/** Collects the statistics of one column in many files. */
+private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
+  private val nulls = Array.newBuilder[Long]
+  private val flags = Array.newBuilder[Byte]
+  private val longs =
+    if (leafType.inLongs) Some((Array.newBuilder[Long], Array.newBuilder[Long])) else None
+  private val bytes =
+    if (leafType.inLongs || !leafType.hasBounds) None
+    else Some((new ByteValues.Builder(expected), new ByteValues.Builder(expected)))
+  nulls.sizeHint(expected)
+  flags.sizeHint(expected)
+
+  /**
+   * Adds the statistics of the next file, `ColumnStats.unknown` if the file has none for this
+   * column.
+   */
+  def add(stats: ColumnStats): Unit = {
+    val bounds = stats.bounds
+    add(stats.nulls, bounds.isDefined, stats.noNaN)
+    longs.foreach { case (min, max) =>
+      min += bounds.map(_._1.asInstanceOf[Long]).getOrElse(0L)
+      max += bounds.map(_._2.asInstanceOf[Long]).getOrElse(0L)
+    }
+    bytes.foreach { case (min, max) =>
+      min.add(bounds.map(_._1.asInstanceOf[Array[Byte]]).getOrElse(Array.emptyByteArray))
+      max.add(bounds.map(_._2.asInstanceOf[Array[Byte]]).getOrElse(Array.emptyByteArray))
+    }
+  }
+
+  /** Copies the statistics of file `i` from other values of the same column. */
+  def copy(from: ColumnValues, i: Int): Unit = {
+    nulls += from.nulls(i)
+    flags += from.flags(i)
+    (from.min, from.max, longs, bytes) match {
+      case (LongStats(a), LongStats(b), Some((min, max)), _) =>
+        min += a(i)
+        max += b(i)
+      case (ByteStats(a), ByteStats(b), _, Some((min, max))) =>
+        min.add(a.data, a.start(i), a.ends(i) - a.start(i))
+        max.add(b.data, b.start(i), b.ends(i) - b.start(i))
+      case _ =>
+    }
+  }
+
+  private def add(nullCount: Long, bounded: Boolean, noNaN: Boolean): Unit = {
+    nulls += nullCount
+    val flag = (if (bounded) ColumnValues.Bounded else 0) | (if (noNaN) ColumnValues.NoNaN else 0)
+    flags += flag.toByte
+  }
+
+  def result(): ColumnValues = {
+    val (min, max) = (longs, bytes) match {
+      case (Some((a, b)), _) => (LongStats(a.result()), LongStats(b.result()))
+      case (_, Some((a, b))) => (ByteStats(a.result()), ByteStats(b.result()))
+      case _ => (NoStats, NoStats)
+    }
+    ColumnValues(nulls.result(), flags.result(), min, max)
+  }
+}
+
+/**
+ * Many byte strings in one array.
+ *
+ * @param data the byte strings, concatenated
+ * @param ends where each ends in `data`
+ */
+private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Array[Int])
+    extends Serializable {
+  def size: Int = ends.length
+  def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
+  def apply(i: Int): Array[Byte] = Arrays.copyOfRange(data, start(i), ends(i))
+
+  /** Compares value `i` with some bytes, unsigned. */
+  def compare(i: Int, other: Array[Byte]): Int = {
+    val from = start(i)
+    ByteValues.compare(data, from, ends(i) - from, other)
+  }
+
+  /** Compares value `i` with value `j` of `other`, unsigned. */
+  def compare(i: Int, other: ByteValues, j: Int): Int = {
+    val (from, to) = (start(i), other.start(j))
+    val (a, b) = (ends(i) - from, other.ends(j) - to)
+    val n = math.min(a, b)
+    var k = 0
+    while (k < n && data(from + k) == other.data(to + k)) k += 1
+    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff) else a - b
+  }
+
+  def bytes: Long = data.length + 4L * ends.length
+}
+
+private[sparkzorder] object ByteValues {
+
+  /** Unsigned order of `a` from `from` on, `length` bytes, and all of `b`. */
+  def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int = {
+    val n = math.min(length, b.length)
+    var i = 0
+    while (i < n && a(from + i) == b(i)) i += 1
+    if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
+  }
+
+  /** Collects byte strings. */
+  final class Builder(expected: Int) {
+    private var data = new Array[Byte](math.max(16, math.min(expected, 1 << 20) * 16))
+    private val ends = Array.newBuilder[Int]
+    private var length = 0
+    ends.sizeHint(expected)
+
+    def add(from: Array[Byte], offset: Int, count: Int): Unit = {
+      val end = length.toLong + count
+      if (end > Int.MaxValue - 16) {
+        throw new IllegalStateException(
+          "more than 2 GB of paths or bounds in one column of the index")
+      }
+      if (end > data.length) {
+        val grown = math.max(end, math.min(data.length * 2L, Int.MaxValue - 16L))
+        data = Arrays.copyOf(data, grown.toInt)
+      }
+      System.arraycopy(from, offset, data, length, count)
+      length = end.toInt
+      ends += length
+    }
+
+    def add(value: Array[Byte]): Unit = add(value, 0, value.length)
+
+    def result(): ByteValues = new ByteValues(Arrays.copyOf(data, length), ends.result())
+  }
 }

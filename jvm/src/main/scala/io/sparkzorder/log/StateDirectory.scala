@@ -5,16 +5,18 @@ package io.sparkzorder.log
 
 import java.io.FileNotFoundException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.NoSuchFileException
+import java.nio.file.{Files, NoSuchFileException, Path => LocalPath, Paths => LocalPaths}
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
+import scala.collection.mutable
 import scala.util.{Failure, Success, Try}
 
 import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException, Path}
+import org.apache.hadoop.security.AccessControlException
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util._
@@ -297,4 +299,91 @@ private[sparkzorder] object StateDirectory {
       |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed. That
       |directory, and the _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
       |""".stripMargin
+}
+
+/**
+ * Refuses symbolic links on local disk. A user who may write into a table could put a link there, through
+ * which we would change files that this user may not change. spark-zorder itself never makes a link. So
+ * neither a directory of ours, nor anything in it, nor a folder that a record names may be a link.
+ *
+ * @param root the table's directory, which may be reached through links
+ */
+private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
+  // the other file systems with tables of spark-zorder have no links
+  private val isLocal = OwnPaths.LocalSchemes(fs.getUri.getScheme)
+  private val top: LocalPath = if (isLocal) local(root) else null
+
+  /**
+   * @param path below the table
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the path leads through a
+   *   link
+   */
+  def require(path: Path): Path = {
+    if (isLocal) {
+      var part = local(path)
+      while (part != null && part != top) {
+        if (Files.isSymbolicLink(part)) {
+          throw ZOrderErrors.stateUnreadable(path.toString, s"$part is a symbolic link")
+        }
+        part = part.getParent
+      }
+    }
+    path
+  }
+
+  /** Like [[require]], for a directory and for each entry of the directory. */
+  def requireIn(directory: Path): Unit =
+    if (isLocal) {
+      require(directory)
+      val names = Option(local(directory).toFile.list()).toSeq.flatten
+      names.foreach(n => requireNoLink(local(directory).resolve(n)))
+    }
+
+  /** True for a path that is a symbolic link itself. */
+  def isLink(path: Path): Boolean = isLocal && Files.isSymbolicLink(local(path))
+
+  private def requireNoLink(path: LocalPath): Unit =
+    if (Files.isSymbolicLink(path)) {
+      throw ZOrderErrors.stateUnreadable(path.toString, "it is a symbolic link")
+    }
+
+  private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)
+}
+
+private object OwnPaths {
+
+  /** The scheme of the local disk, and the one under which tests make it fail. */
+  val LocalSchemes: Set[String] = Set("file", "faulty")
+}
+
+/** Finds the tables to which some directories may belong. */
+private[sparkzorder] object StateSearch {
+
+  /**
+   * The state of each given directory, and of each directory above, that has a `_zorder`. So a read of one
+   * partition finds the state of its table. The result is not cached, because the first OPTIMIZE may have
+   * made `_zorder` a moment ago.
+   */
+  def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
+    val seen = mutable.HashSet.empty[Path]
+    val candidates = directories.flatMap { start =>
+      val fs = RawFiles.of(start, conf)
+      Iterator.iterate(fs.makeQualified(start))(_.getParent)
+        .takeWhile(d => d != null && seen.add(d))
+        .map(_ -> fs)
+        .toList
+    }
+    // a read may name thousands of directories
+    ManyFiles.map(candidates) { case (d, fs) =>
+      if (exists(fs, new Path(d, StateDirectory.Name))) Some(new StateDirectory(d, conf)) else None
+    }.flatten
+  }
+
+  private def exists(fs: FileSystem, path: Path): Boolean =
+    try fs.getFileStatus(path).isDirectory
+    catch {
+      // not found, no permission, or the given path is a file, which has nothing below it
+      case _: FileNotFoundException | _: AccessControlException | _: ParentNotDirectoryException =>
+        false
+    }
 }

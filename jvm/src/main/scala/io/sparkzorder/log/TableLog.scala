@@ -3,7 +3,7 @@
 
 package io.sparkzorder.log
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.table.TableFiles
 
@@ -160,4 +160,25 @@ private[sparkzorder] object Runs {
   /** The columns of the newest run with columns. A run without columns keeps the layout that it finds. */
   def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
     newestFirst.map(_._2.columns).find(_.nonEmpty)
+}
+
+/** A listing of data files by folder, of any age. */
+private[sparkzorder] trait FolderListing {
+
+  /** Files of a folder by name; None when the read does not cover the folder, or skips it. */
+  def files(folder: Path): Option[Map[String, FileStatus]]
+
+  /**
+   * The files of a folder in the order of the listing; None if the listing would first have to group them.
+   */
+  def inOrder(folder: Path): Option[Iterator[FileStatus]] = {
+    val _ = folder
+    None
+  }
+}
+
+private[sparkzorder] object FolderListing {
+
+  /** Files of some folders by name. */
+  type Files = Map[Path, Map[String, FileStatus]]
 }

@@ -5,10 +5,24 @@ package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.log.{
+  Added,
+  ChangeCopy,
+  FolderChange,
+  Intent,
+  Intents,
+  Record,
+  RunFolder,
+  StateDirectory,
+  TableLog
+}
+import io.sparkzorder.table.{DataFile, DataFormat}
+import io.sparkzorder.table.stats.FooterReader
+import io.sparkzorder.util.{ManyFiles, Paths}
 
 /**
  * Finds the files that runs keep only for a while, and decides whether they may be removed. Changes
@@ -257,4 +271,113 @@ private[sparkzorder] object Leftover {
 
   /** A record that was written under a temporary name and never got its number. */
   case object Temporary extends Kind("temporary", stays = false)
+}
+
+/**
+ * Finds out whether the rows of replaced files are in other files. Each file that a run added must be in
+ * its folder with the recorded length and a readable footer, or a later run must have replaced the file,
+ * and the same must hold for the files of that run. A power failure, a cleaning program or `rm` may have
+ * removed new files long after the run, and then the replaced files are the only copy.
+ *
+ * @param isReadable true if the footer of a data file can be read
+ */
+private[log] final class Evidence(
+    state: StateDirectory,
+    log: TableLog,
+    isReadable: FileStatus => Boolean) {
+
+  /** The published runs that replaced a file, by folder and name of the file. */
+  private lazy val replacedBy: Map[(String, String), Seq[(Long, FolderChange)]] = {
+    val all = for {
+      (n, c) <- log.settledChanges
+      f <- c.replaced
+    } yield (c.folder, f.name) -> (n -> c)
+    all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
+  }
+
+  private val seen = mutable.HashMap.empty[(String, String, Long), Boolean]
+
+  /**
+   * True if every file that the change added is readable, or was replaced by files for which the same
+   * holds.
+   *
+   * @param folder the folder in which the files of the change are now
+   * @param number the number of the record of the run, because only later records count as replacements. If
+   *   it is not known, 0, so that all records count
+   */
+  def holds(folder: String, change: FolderChange, number: Long): Boolean =
+    change.added.forall(isProven(folder, change.folder, _, number))
+
+  /** @param recorded the folder in which the records have the file */
+  private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
+    seen.getOrElseUpdate(
+      (folder, a.name, number),
+      isThere(folder, a) || {
+        // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
+        // files of all these runs must be proven.
+        val later = replacedBy.getOrElse(recorded -> a.name, Nil).filter(_._1 > number)
+        later.nonEmpty && later.forall { case (n, change) =>
+          change.added.forall(isProven(folder, recorded, _, n))
+        }
+      })
+
+  private def isThere(folder: String, a: Added): Boolean =
+    state.status(Paths.child(state.folder(folder), a.name))
+      .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
+}
+
+private[log] object Evidence {
+
+  /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
+  def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
+    val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
+    // a file that an UNDO has put back may have any name
+    format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
+      FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
+  }
+}
+
+/**
+ * The replaced files of a table that are still kept.
+ *
+ * @param bytes the size of all these files
+ * @param untilMs when the last of these files may be removed. None if there are no such files, or if some
+ *   files never expire: their run is not done, or met a conflict, and the files may have the only copy of
+ *   rows
+ */
+private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
+
+private[sparkzorder] object RetainedFiles {
+  private val NeverExpires = Long.MaxValue
+
+  /** @param log the log in `state` */
+  def of(state: StateDirectory, log: TableLog): RetainedFiles = {
+    val noted = new Intents(state).runs()
+    val candidates = log.records.filter { case (_, r) => r.exchangesFiles && noted(r.run) }
+    val kept = candidates.map { case (n, r) => (n, r, bytesOf(state, r, r.run)) }.filter(_._3 > 0)
+      .map { case (n, r, bytes) =>
+        val until =
+          if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
+          else state.replacedSince(n, r).fold(NeverExpires)(_ + r.retainMs)
+        (bytes, until)
+      }
+    RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
+  }
+
+  /** The size of [[filesOf]]. */
+  def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
+    filesOf(state, record, keeper).map(_.getLen).sum
+
+  /**
+   * The files that the run of a record replaced and that are still kept in the hidden directories of a run.
+   *
+   * @param keeper the run in whose directories the files are: the same run, or an UNDO that has claimed the
+   *   files
+   */
+  def filesOf(state: StateDirectory, record: Record, keeper: String): Seq[FileStatus] =
+    ManyFiles.map(record.changes) { c =>
+      val names = c.replaced.map(_.retained).toSet
+      Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))
+        .flatMap(state.readableFiles).filter(s => names(s.getPath.getName))
+    }.flatten
 }
