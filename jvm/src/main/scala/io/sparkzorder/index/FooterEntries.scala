@@ -12,14 +12,11 @@ import scala.util.Try
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.{HadoopReadOptions, SemanticVersion, VersionParser}
-import org.apache.parquet.column.{ColumnDescriptor, ColumnReader}
-import org.apache.parquet.column.impl.ColumnReadStoreImpl
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
-import org.apache.parquet.io.api.{Converter, GroupConverter, PrimitiveConverter}
 import org.apache.parquet.schema.MessageType
 
-import org.apache.spark.sql.catalyst.util.{DateTimeConstants, DateTimeUtils, RebaseDateTime}
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
@@ -117,11 +114,13 @@ private object FooterEntries {
   private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: ScannedFile): (Any, Any) =
     (bounds, t) match {
       case ((min: Long, max: Long), TimestampLeaf(_, true)) if footer.orc.isDefined =>
-        (min - TwoDays, if (max > Long.MaxValue - TwoDays) Long.MaxValue else max + TwoDays)
+        (
+          math.max(min, Long.MinValue + TwoDays) - TwoDays,
+          math.min(max, Long.MaxValue - TwoDays) + TwoDays)
       case _ => bounds
     }
 
-  private val TwoDays = 2 * DateTimeConstants.MICROS_PER_DAY
+  private val TwoDays = 2 * MICROS_PER_DAY
 
   /**
    * False if a reader may convert the values from another calendar. A reader converts dates before
@@ -145,23 +144,26 @@ private object FooterEntries {
    * other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did
    * alike.
    */
-  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined || {
-    val by = String.valueOf(footer.createdBy)
-    Try {
-      val parsed = VersionParser.parse(by)
-      val version = SemanticVersion.parse(parsed.version)
-      def isFrom(major: Int, minor: Int): Boolean =
-        version.major > major || version.major == major && version.minor >= minor
-      parsed.application.toLowerCase(Locale.ROOT) match {
-        case "parquet-mr" | "parquet-java" => isFrom(1, 10)
-        case "impala" => isFrom(3, 0)
-        case "parquet-cpp" => isFrom(1, 4)
-        case "parquet-rs" => isFrom(5, 0)
-        case other => KnownWriters.exists(other.startsWith)
-      }
-      // some writers tell no version of three numbers
-    }.getOrElse(KnownWriters.exists(by.toLowerCase(Locale.ROOT).startsWith))
-  }
+  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
+    (writerOf(footer.createdBy) match {
+      case Some((name, version)) =>
+        def isFrom(major: Int, minor: Int): Boolean =
+          version.major > major || version.major == major && version.minor >= minor
+        name match {
+          case "parquet-mr" | "parquet-java" => isFrom(1, 10)
+          case "impala" => isFrom(3, 0)
+          case "parquet-cpp" => isFrom(1, 4)
+          case "parquet-rs" => isFrom(5, 0)
+          case other => KnownWriters.exists(other.startsWith)
+        }
+      case None => KnownWriters.exists(footer.createdBy.toLowerCase(Locale.ROOT).startsWith)
+    })
+
+  /** The name of the writer in lower case and its version. None if the text has no version of three numbers. */
+  private def writerOf(createdBy: String): Option[(String, SemanticVersion)] = Try {
+    val parsed = VersionParser.parse(createdBy)
+    (parsed.application.toLowerCase(Locale.ROOT), SemanticVersion.parse(parsed.version))
+  }.toOption
 
   private val KnownWriters = Seq("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
@@ -171,26 +173,24 @@ private object FooterEntries {
    * from 1.18 on, and counts NaN in a field that readers up to 1.17 do not know. A later version is
    * added here only when its rule is known.
    */
-  private def noticesNaN(createdBy: String): Boolean = Try {
-    val parsed = VersionParser.parse(createdBy)
-    val version = SemanticVersion.parse(parsed.version)
+  private def noticesNaN(createdBy: String): Boolean = writerOf(createdBy).exists {
     // only the numbers are compared, because a snapshot of 1.18 writes as 1.18 does
-    parsed.application.toLowerCase(Locale.ROOT) == "parquet-mr" &&
-    version.major == 1 && version.minor >= 10 && version.minor <= 17
-  }.getOrElse(false)
+    case (name, version) =>
+      name == "parquet-mr" && version.major == 1 && version.minor >= 10 && version.minor <= 17
+  }
 }
 
 /**
- * The least and the greatest value of INT96 columns. Footers have no bounds of INT96, so all values
- * of these columns are read, and no other column. The bounds hold in each session, whatever its
- * settings say of the calendar and of time zones: a column whose values depend on them has none.
+ * The least and the greatest value of INT96 columns. Footers have no bounds of INT96, so all values of these
+ * columns are read, and no other column. The bounds hold in each session, whatever its calendar and its time zone
+ * are. A column whose values depend on these settings gets no bounds.
  */
 private[index] object Int96Bounds {
 
   /** The type under which bounds that were read are stored. */
   val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
 
-  /** The entry with bounds of its INT96 columns, or without these bounds if they cannot be read. */
+  /** The entry with bounds of its INT96 columns; without these bounds if the columns cannot be read. */
   def added(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry = {
     val columns = entry.leaves.filter(_.column.leafType == Int96Leaf).map(_.column.path)
     if (columns.isEmpty) entry
@@ -219,29 +219,11 @@ private[index] object Int96Bounds {
     val options = HadoopReadOptions.builder(conf).build()
     val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), options)
     try {
-      val meta = reader.getFooter.getFileMetaData
-      val wanted = columns.toSet
-      val schema = meta.getSchema
-      val found = schema.getColumns.asScala.filter(c => wanted(c.getPath.toSeq)).toSeq
-      val bounds = found.map(c => c -> new Bounds).toMap
-      reader.setRequestedSchema(found.map(only(schema, _)).reduce((a, b) => a.union(b)))
-      Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).foreach { pages =>
-        val store = new ColumnReadStoreImpl(pages, Ignored, schema, meta.getCreatedBy)
-        found.foreach(c => bounds(c).addAll(store.getColumnReader(c), c, pages.getRowCount))
-      }
-      bounds.collect { case (c, b) if b.hasValues => c.getPath.toSeq -> ((b.min, b.max)) }
+      val bounds = columns.map(_ -> new Bounds).toMap
+      // a column outside lists has one value or NULL in each row
+      ColumnChunk.readAll(reader, columns)((path, chunk) => bounds(path).addAll(chunk))
+      bounds.collect { case (path, b) if b.hasValues => path -> ((b.min, b.max)) }
     } finally reader.close()
-  }
-
-  /** The schema with one leaf column. */
-  private def only(schema: MessageType, column: ColumnDescriptor): MessageType = {
-    import org.apache.parquet.schema.{GroupType, Type}
-    def below(group: GroupType, path: List[String]): Type = {
-      val field = group.getType(path.head)
-      if (path.tail.isEmpty) field
-      else field.asGroupType().withNewFields(below(field.asGroupType(), path.tail))
-    }
-    new MessageType(schema.getName, below(schema, column.getPath.toList))
   }
 
   private final class Bounds {
@@ -249,45 +231,25 @@ private[index] object Int96Bounds {
     var max: Long = Long.MinValue
     var hasValues = false
 
-    /** @param rows of the row group: a column outside lists has one value or NULL in each */
-    def addAll(reader: ColumnReader, column: ColumnDescriptor, rows: Long): Unit = {
-      var left = rows
-      while (left > 0) {
-        if (reader.getCurrentDefinitionLevel == column.getMaxDefinitionLevel) {
-          val value = reader.getBinary.toByteBuffer.order(ByteOrder.LITTLE_ENDIAN)
-          val nanos = value.getLong(value.position())
-          val day = value.getInt(value.position() + 8)
-          // as Spark reads INT96, without a change of the calendar
-          val micros = DateTimeUtils.fromJulianDay(day, nanos)
-          hasValues = true
-          if (micros < min) min = micros
-          if (micros > max) max = micros
-        }
-        reader.consume()
-        left -= 1
+    def addAll(chunk: ColumnChunk): Unit = chunk.foreach { (_, hasValue) =>
+      if (hasValue) {
+        val value = chunk.column.getBinary.toByteBuffer.order(ByteOrder.LITTLE_ENDIAN)
+        val nanos = value.getLong(value.position())
+        val day = value.getInt(value.position() + 8)
+        // as Spark reads INT96, without a change of the calendar
+        val micros = DateTimeUtils.fromJulianDay(day, nanos)
+        hasValues = true
+        if (micros < min) min = micros
+        if (micros > max) max = micros
       }
     }
   }
 
-  /** Gets no value: the values are taken from the column's reader. */
-  private object Ignored extends GroupConverter {
-    private val group: GroupConverter = this
-    private val primitive = new PrimitiveConverter {}
-    override def getConverter(field: Int): Converter = any
-    override def start(): Unit = ()
-    override def end(): Unit = ()
-    private val any: Converter = new AnyConverter
-    private final class AnyConverter extends PrimitiveConverter {
-      override def asGroupConverter(): GroupConverter = group
-      override def asPrimitiveConverter(): PrimitiveConverter = primitive
-    }
-  }
-
   /**
-   * The bounds of what any session reads. Writers before Spark 3.1, and Spark's legacy mode, used the
-   * Julian calendar for times before 1900, and a setting of the session says how to read other files
-   * without a mark. Sessions can also shift the values of all writers but parquet-mr by their time
-   * zone (`spark.sql.parquet.int96TimestampConversion`).
+   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark 3.1, and
+   * Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark of Spark, a
+   * setting of the session decides the calendar. Sessions can also shift the values of all writers except
+   * parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
    */
   private def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
     val (min, max) = bounds

@@ -62,7 +62,7 @@ private[sparkzorder] final case class ByteStats(values: ByteValues) extends Stat
 private[sparkzorder] case object NoStats extends StatValues { override def bytes: Long = 0L }
 
 /**
- * What is known of one column in all files.
+ * The statistics of one column in all files.
  *
  * @param nulls number of nulls, -1 where it is not known
  * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
@@ -91,17 +91,13 @@ private[sparkzorder] object ColumnValues {
  * index, or from footers that were just read.
  */
 private[sparkzorder] trait IndexColumns {
-
-  /** The columns that have bounds. */
   def indexed: IndexedSeq[IndexedColumn]
 
   /** Each set of leaf columns that some file has. */
   def shapes: IndexedSeq[LeafColumns]
-
-  /** The data files. */
   def table: FileTable
 
-  /** What is known of a column, by its position in [[indexed]]. */
+  /** The statistics of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
 
   /** The index of the values of a column, if there is one. */
@@ -132,8 +128,6 @@ private[sparkzorder] final case class IndexContent(
 
 private[sparkzorder] object IndexContent {
   val empty: IndexContent = of(Nil)
-
-  /** The index of some files. */
   def of(entries: Seq[FileEntry]): IndexContent = {
     val columns = entries.flatMap(_.leaves.map(_.column)).distinct.toIndexedSeq
     val builders = columns.map(c => c -> new ColumnBuilder(c.leafType, entries.size)).toMap
@@ -190,7 +184,7 @@ private[sparkzorder] object IndexContent {
     val tables = parts.map(_._1)
     val paths = new ByteValues.Builder(tables.map(_.size).sum)
     for (t <- tables; i <- 0 until t.size) {
-      paths.add(t.paths.data, t.paths.start(i), length(t.paths, i))
+      paths.add(t.paths, i)
     }
     FileTable(
       paths.result(),
@@ -223,7 +217,7 @@ private[sparkzorder] object IndexContent {
     else {
       val f = content.files
       val paths = new ByteValues.Builder(kept.length)
-      kept.foreach(i => paths.add(f.paths.data, f.paths.start(i), length(f.paths, i)))
+      kept.foreach(paths.add(f.paths, _))
       val columns = content.columns.map { case (column, values) =>
         val builder = new ColumnBuilder(column.leafType, kept.length)
         kept.foreach(builder.copy(values, _))
@@ -240,8 +234,6 @@ private[sparkzorder] object IndexContent {
         content.shapes)
     }
   }
-
-  private def length(values: ByteValues, i: Int): Int = values.ends(i) - values.start(i)
 }
 
 /**
@@ -282,15 +274,20 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
    * column.
    */
   def add(stats: ColumnStats): Unit = {
-    val bounds = stats.bounds
-    add(stats.nulls, bounds.isDefined, stats.noNaN)
+    nulls += stats.nulls
+    val bounded = if (stats.bounds.isDefined) ColumnValues.Bounded else 0
+    val noNaN = if (stats.noNaN) ColumnValues.NoNaN else 0
+    flags += (bounded | noNaN).toByte
     longs.foreach { case (min, max) =>
-      min += bounds.map(_._1.asInstanceOf[Long]).getOrElse(0L)
-      max += bounds.map(_._2.asInstanceOf[Long]).getOrElse(0L)
+      val (least, greatest) = stats.bounds.getOrElse((0L, 0L))
+      min += least.asInstanceOf[Long]
+      max += greatest.asInstanceOf[Long]
     }
     bytes.foreach { case (min, max) =>
-      min.add(bounds.map(_._1.asInstanceOf[Array[Byte]]).getOrElse(Array.emptyByteArray))
-      max.add(bounds.map(_._2.asInstanceOf[Array[Byte]]).getOrElse(Array.emptyByteArray))
+      val none = Array.emptyByteArray
+      val (least, greatest) = stats.bounds.getOrElse((none, none))
+      min.add(least.asInstanceOf[Array[Byte]])
+      max.add(greatest.asInstanceOf[Array[Byte]])
     }
   }
 
@@ -303,16 +300,10 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
         min += a(i)
         max += b(i)
       case (ByteStats(a), ByteStats(b), _, Some((min, max))) =>
-        min.add(a.data, a.start(i), a.ends(i) - a.start(i))
-        max.add(b.data, b.start(i), b.ends(i) - b.start(i))
+        min.add(a, i)
+        max.add(b, i)
       case _ =>
     }
-  }
-
-  private def add(nullCount: Long, bounded: Boolean, noNaN: Boolean): Unit = {
-    nulls += nullCount
-    val flag = (if (bounded) ColumnValues.Bounded else 0) | (if (noNaN) ColumnValues.NoNaN else 0)
-    flags += flag.toByte
   }
 
   def result(): ColumnValues = {
@@ -335,22 +326,19 @@ private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Arr
     extends Serializable {
   def size: Int = ends.length
   def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
+  def length(i: Int): Int = ends(i) - start(i)
   def apply(i: Int): Array[Byte] = Arrays.copyOfRange(data, start(i), ends(i))
-
-  /** Compares value `i` with some bytes, unsigned. */
-  def compare(i: Int, other: Array[Byte]): Int = {
-    val from = start(i)
-    ByteValues.compare(data, from, ends(i) - from, other)
-  }
+  def compare(i: Int, other: Array[Byte]): Int =
+    ByteValues.compare(data, start(i), length(i), other)
 
   /** Compares value `i` with value `j` of `other`, unsigned. */
   def compare(i: Int, other: ByteValues, j: Int): Int = {
     val (from, to) = (start(i), other.start(j))
-    val (a, b) = (ends(i) - from, other.ends(j) - to)
-    val n = math.min(a, b)
+    val n = math.min(length(i), other.length(j))
     var k = 0
     while (k < n && data(from + k) == other.data(to + k)) k += 1
-    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff) else a - b
+    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff)
+    else length(i) - other.length(j)
   }
 
   def bytes: Long = data.length + 4L * ends.length
@@ -366,7 +354,6 @@ private[sparkzorder] object ByteValues {
     if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
   }
 
-  /** Collects byte strings. */
   final class Builder(expected: Int) {
     private var data = new Array[Byte](math.max(16, math.min(expected, 1 << 20) * 16))
     private val ends = Array.newBuilder[Int]
@@ -389,6 +376,7 @@ private[sparkzorder] object ByteValues {
     }
 
     def add(value: Array[Byte]): Unit = add(value, 0, value.length)
+    def add(from: ByteValues, i: Int): Unit = add(from.data, from.start(i), from.length(i))
 
     def result(): ByteValues = new ByteValues(Arrays.copyOf(data, length), ends.result())
   }

@@ -71,8 +71,6 @@ private[sparkzorder] final case class HeaderValuesPart(
 private[sparkzorder] final case class HeaderValues(
     columns: Seq[String],
     parts: Seq[HeaderValuesPart] = Nil) {
-
-  /** The parts of one column. */
   def of(column: String): Seq[HeaderValuesPart] = parts.filter(_.isOf(column))
 }
 
@@ -135,8 +133,6 @@ private[sparkzorder] object IndexFormat {
 
   /** The version of a file with [[IndexHeader.parts]]. An index of a newer version is not read. */
   val PartsVersion = 3
-
-  /** Key of the header in the footer's key-values. */
   val HeaderKey = "spark.zorder.index"
 
   private[index] val Bounds = "bounds"
@@ -260,10 +256,8 @@ private[index] object IndexWriter {
   private final class Builder(file: OutputFile, content: IndexContent, header: String)
       extends ParquetWriter.Builder[Integer, Builder](file) {
     override protected def self(): Builder = this
-    override protected def getWriteSupport(conf: Configuration): WriteSupport[Integer] = {
-      val _ = conf
+    override protected def getWriteSupport(conf: Configuration): WriteSupport[Integer] =
       new IndexWriteSupport(content, Collections.singletonMap(IndexFormat.HeaderKey, header))
-    }
   }
 }
 
@@ -284,10 +278,7 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
     }
   private val values = content.columns.map(_._2)
 
-  override def init(conf: Configuration): WriteContext = {
-    val _ = conf
-    new WriteContext(schema, keyValues)
-  }
+  override def init(conf: Configuration): WriteContext = new WriteContext(schema, keyValues)
 
   override def prepareForWrite(consumer: RecordConsumer): Unit = out = consumer
 

@@ -13,7 +13,7 @@ import org.apache.parquet.column.impl.ColumnReadStoreImpl
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.{Converter, GroupConverter, PrimitiveConverter}
-import org.apache.parquet.schema.{GroupType, MessageType}
+import org.apache.parquet.schema.{GroupType, MessageType, Type}
 
 import io.sparkzorder.bits.OrderedLongs
 
@@ -103,7 +103,6 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
     IndexContent.select(all, all.files.isLive)
   }
 
-  /** Bytes on disk. */
   def bytes: Long = reader.parts.map(_.file.getLen).sum
 
   /** Names of the earlier files that the generation needs. */
@@ -130,8 +129,6 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
 
   /** @throws java.io.IOException if the file cannot be read, or is not an index of a known version */
   def header: IndexHeader = loaded._1
-
-  /** The number of entries, one for each data file. */
   def size: Int = loaded._3
 
   private def headerOf(reader: ParquetFileReader): String =
@@ -203,28 +200,13 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
    */
   private def read(paths: Seq[Seq[String]])(
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
-    val total = Math.toIntExact(reader.getRecordCount)
-    val meta = reader.getFooter.getFileMetaData
     // the header of each index file has an id of its own, so if the headers are equal, it is still the same
     // file
     if (headerOf(reader) != loaded._2) {
       throw new java.io.IOException("another index has taken its place while it was read")
     }
-    val wanted = PartReader.project(schema, paths)
-    reader.setRequestedSchema(wanted)
-    var from = 0
-    var pages = reader.readNextRowGroup()
-    while (pages != null) {
-      val store =
-        new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
-      val rows = pages.getRowCount.toInt
-      wanted.getColumns.asScala.foreach { c =>
-        body(c.getPath.toSeq, new ColumnChunk(store.getColumnReader(c), from, rows, total))
-      }
-      from += rows
-      pages = reader.readNextRowGroup()
-    }
-    total
+    ColumnChunk.readAll(reader, paths)(body)
+    Math.toIntExact(reader.getRecordCount)
   }
 
   private final class LongSink(val name: String, missing: Long) {
@@ -280,15 +262,15 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
 }
 
 /**
- * A column of the index in one row group.
+ * A column outside lists in one row group.
  *
- * @param from the number of rows of the index before this row group
+ * @param from the number of rows of the file before this row group
  * @param rows the number of rows of this row group
- * @param total the number of rows of the index
+ * @param total the number of rows of the file
  */
 private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, val total: Int) {
 
-  /** @param body gets the position of a row in the index, and whether the column has a value in the row */
+  /** @param body gets the position of a row in the file, and whether the column has a value in the row */
   def foreach(body: (Int, Boolean) => Unit): Unit = {
     val required = column.getDescriptor.getMaxDefinitionLevel
     var i = 0
@@ -300,11 +282,30 @@ private final class ColumnChunk(val column: ColumnReader, from: Int, rows: Int, 
   }
 }
 
-private object PartReader {
+private object ColumnChunk {
+
+  /** For each row group, calls `body` with the path and the values of each of the columns. */
+  def readAll(reader: ParquetFileReader, paths: Seq[Seq[String]])(
+      body: (Seq[String], ColumnChunk) => Unit): Unit = {
+    val meta = reader.getFooter.getFileMetaData
+    val total = Math.toIntExact(reader.getRecordCount)
+    val wanted = project(meta.getSchema, paths)
+    reader.setRequestedSchema(wanted)
+    var from = 0
+    Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).foreach { pages =>
+      val store =
+        new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
+      val rows = pages.getRowCount.toInt
+      wanted.getColumns.asScala.foreach { c =>
+        body(c.getPath.toSeq, new ColumnChunk(store.getColumnReader(c), from, rows, total))
+      }
+      from += rows
+    }
+  }
 
   /** The schema, reduced to some leaf columns. */
-  def project(schema: MessageType, leaves: Seq[Seq[String]]): MessageType = {
-    def reduced(group: GroupType, at: Seq[String]): Seq[org.apache.parquet.schema.Type] =
+  private def project(schema: MessageType, leaves: Seq[Seq[String]]): MessageType = {
+    def reduced(group: GroupType, at: Seq[String]): Seq[Type] =
       group.getFields.asScala.toSeq.flatMap { f =>
         val path = at :+ f.getName
         if (f.isPrimitive) { if (leaves.contains(path)) Some(f) else None }

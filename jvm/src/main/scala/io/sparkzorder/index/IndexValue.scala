@@ -141,7 +141,7 @@ private[index] object SeparatingBounds {
     })
 
   private def isLong(values: ByteValues): Boolean =
-    (0 until values.size).exists(i => values.ends(i) - values.start(i) > Least)
+    (0 until values.size).exists(values.length(_) > Least)
 
   private def cut(
       values: ColumnValues,
@@ -186,7 +186,6 @@ private[index] object SeparatingBounds {
     values.copy(min = ByteStats(low.result()), max = ByteStats(high.result()))
   }
 
-  /** The length of the common prefix of two values. */
   private def common(a: Array[Byte], b: Array[Byte]): Int = {
     val n = math.min(a.length, b.length)
     var i = 0

@@ -111,7 +111,6 @@ private[sparkzorder] object LeafType {
     case _ => OtherLeaf
   }
 
-  /** The type of a column in a file. */
   def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
     // Spark has no decimals of more digits, and their values may not fit into the 16 bytes of the index
     case d: DecimalLogicalTypeAnnotation =>

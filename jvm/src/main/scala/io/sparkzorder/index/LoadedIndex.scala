@@ -42,7 +42,8 @@ private[sparkzorder] final class LoadedIndex(
   }
 
   private lazy val loadedHeader =
-    IndexCache(IndexCache.headerKey(generation), cacheSize)(new LoadedHeader(opened.header))
+    IndexCache(CacheKey.of(generation, IndexCache.Header), cacheSize)(
+      new LoadedHeader(opened.header))
 
   /** @throws java.io.IOException if the generation cannot be used */
   override def indexed: IndexedSeq[IndexedColumn] = loadedHeader.indexed
@@ -138,7 +139,7 @@ private[index] object CacheKey {
  * them stay in the cache, and the others are loaded anew for each query.
  */
 private[sparkzorder] object IndexCache {
-  private val Header = -2
+  private[index] val Header = -2
   private[index] val Files = -1
   private[index] val Values = -3
 
@@ -152,14 +153,8 @@ private[sparkzorder] object IndexCache {
   private[index] def apply[T <: Sized](key: CacheKey, limit: Long)(load: => T): T =
     parts.getOrLoad(key, limit)(load).asInstanceOf[T]
 
-  /** The size of all cached parts. */
   def bytes: Long = parts.weight
-
-  /** Drops all parts. */
   def clear(): Unit = parts.clear()
-
-  private[index] def headerKey(generation: Generation): CacheKey =
-    CacheKey.of(generation, Header)
 }
 
 /**

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.index.{
   DateLeaf,
   DoubleLeaf,

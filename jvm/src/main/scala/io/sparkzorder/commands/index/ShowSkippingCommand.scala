@@ -18,7 +18,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.predicate.{ConjunctUse, FilterOnBounds, TableColumns}
 import io.sparkzorder.skipping.scan._
 
-/** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
+/** Wraps a query, so that the analyzer does not look inside. The query is planned when the statement runs. */
 private[sparkzorder] final case class SkippingQuery(plan: LogicalPlan, text: String) {
   override def toString: String = text
 }
@@ -42,11 +42,11 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
     execution.analyzed.find(_.isInstanceOf[Command]).foreach { _ =>
       throw ZOrderErrors.notAQuery(query.text)
     }
-    // before adaptive execution wraps it, and without scans of subqueries, which come later
+    // the plan before adaptive execution wraps it; scans of subqueries are planned later and are not shown
     scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
   }
 
-  /** Makes the rows of a scan of its number. */
+  /** Makes the rows of a scan, given the number of the scan. */
   private type Report = Int => Seq[Row]
 
   private def scans(plan: SparkPlan): Seq[Report] = plan.collect {
@@ -59,8 +59,6 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
 }
 
 private[sparkzorder] object ShowSkippingCommand {
-
-  /** Columns of the result. */
   val schema: StructType = new StructType()
     .add("scan", IntegerType, nullable = false)
     .add("table", StringType, nullable = false)
@@ -71,6 +69,9 @@ private[sparkzorder] object ShowSkippingCommand {
     .add("used", BooleanType, nullable = false)
     .add("filesDropped", LongType)
     .add("reason", StringType)
+
+  private[index] def count(directories: Seq[PartitionDirectory]): Long =
+    directories.map(_.files.size.toLong).sum
 }
 
 /**
@@ -118,9 +119,7 @@ private object ReportedScan {
 
 /** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
 private final class ScanReport(number: Int, scan: ReportedScan) {
-
-  private def count(directories: Seq[PartitionDirectory]): Long =
-    directories.map(_.files.size.toLong).sum
+  import ShowSkippingCommand.count
 
   def rows: Seq[Row] = scan.ours match {
     case Some((ours, pruning)) =>
@@ -217,19 +216,19 @@ private[index] final class FormatReport private (
   def rows(number: Int): Seq[Row] = {
     val kept = listed - dropped(planned)
     val known = planned.flatMap(splitConjunctivePredicates).map { c =>
-      val use = askedFor(c)
+      val use = useOf(c)
       val files = if (use.isUseful) Long.box(dropped(Seq(c))) else null
       row(number, kept, use, c, null, files)
     }
     val later = keys.map { key =>
       val (text, probe) = RuntimeFilters.probe(key)
       val reason = if (RuntimeFilters.isOn) FormatReport.AtRunTime else "skipping is off"
-      row(number, kept, askedFor(probe), key, text, null, Some(reason))
+      row(number, kept, useOf(probe), key, text, null, Some(reason))
     }
     known ++ later.distinct
   }
 
-  private def askedFor(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
+  private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
 
   private def row(
       number: Int,
@@ -254,9 +253,10 @@ private[index] final class FormatReport private (
 }
 
 private[index] object FormatReport {
+  import ShowSkippingCommand.count
   private val AtRunTime = "its values are known when the query runs"
 
-  /** None for a scan that is none of such a table, or that is left to its format. */
+  /** None for a scan of another table, and for a scan in which only the format skips files. */
   def of(scan: FileSourceScanExec): Option[FormatReport] = scan.relation.location match {
     case ours: ZOrderFileIndex => ours.format.map { format =>
         val (keys, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)
@@ -267,7 +267,4 @@ private[index] object FormatReport {
       }
     case _ => None
   }
-
-  private def count(directories: Seq[PartitionDirectory]): Long =
-    directories.map(_.files.size.toLong).sum
 }

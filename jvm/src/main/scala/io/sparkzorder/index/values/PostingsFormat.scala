@@ -9,6 +9,8 @@ import java.util.{Arrays, UUID}
 import java.util.concurrent.atomic.LongAdder
 import java.util.zip.CRC32
 
+import scala.collection.mutable
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
@@ -149,7 +151,6 @@ private[sparkzorder] object PostingsWriter {
   /**
    * @param packed hashes with files, as [[PostingsFormat.packed]] makes them, in any order and with
    *   duplicates; this method changes the array
-   * @param count the number of elements of `packed` in use
    * @param files the number of files of the part
    * @return the bytes of the file, and the shard without the name of its file
    */
@@ -158,12 +159,12 @@ private[sparkzorder] object PostingsWriter {
       number: Int,
       format: PostingsFormat,
       packed: Array[Long],
-      count: Int,
       files: Int): (Array[Byte], ShardFile) = {
+    val count = packed.length
     // flipping the sign bits before and after makes this a sort of unsigned numbers
     var i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
-    java.util.Arrays.sort(packed, 0, count)
+    Arrays.sort(packed)
     i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
     val most = PostingsFormat.mostFilesOfValue(files)
@@ -253,18 +254,10 @@ private[sparkzorder] final class PostingsReader(
   /** Reads the directory of a shard that has entries. */
   def directoryOf(shard: Int): ShardDirectory = {
     val file = part.shards(shard)
-    val bytes = read(
-      new Path(directory, file.name),
-      file.length,
-      file.directoryOffset,
-      file.directoryLength)
-    val found = PostingsFormat.checksum(
-      part.id,
-      shard,
-      PostingsFormat.Directory,
-      bytes,
-      0,
-      bytes.length)
+    val path = new Path(directory, file.name)
+    val bytes = read(path, file.length, file.directoryOffset, file.directoryLength, conf)
+    val found =
+      PostingsFormat.checksum(part.id, shard, PostingsFormat.Directory, bytes, 0, bytes.length)
     if (found != file.directoryChecksum) damaged(shard, "directory")
     new ShardDirectory(bytes)
   }
@@ -290,15 +283,16 @@ private[sparkzorder] final class PostingsReader(
       .filter { case (b, _) => directory.end(b) > directory.start(b) }
     val runs = ranges(wanted.map(_._1), directory)
     val path = new Path(this.directory, file.name)
-    val read = ManyFiles.map(runs) { case (first, last) =>
+    val buckets = ManyFiles.map(runs) { case (first, last) =>
       val from = directory.start(first)
       val length = (directory.end(last) - from) * PostingsFormat.EntryBytes
-      (from, this.read(path, file.length, from.toLong * PostingsFormat.EntryBytes, length))
+      val offset = from.toLong * PostingsFormat.EntryBytes
+      (from, read(path, file.length, offset, length, conf))
     }.toIndexedSeq
     var run = 0
     wanted.foreach { case (bucket, keys) =>
       while (runs(run)._2 < bucket) run += 1
-      val (from, bytes) = read(run)
+      val (from, bytes) = buckets(run)
       val start = (directory.start(bucket) - from) * PostingsFormat.EntryBytes
       val length = (directory.end(bucket) - directory.start(bucket)) * PostingsFormat.EntryBytes
       val sum = PostingsFormat.checksum(part.id, shard, bucket, bytes, start, length)
@@ -317,7 +311,7 @@ private[sparkzorder] final class PostingsReader(
 
   /** Buckets that are near each other are read together. */
   private def ranges(buckets: Seq[Int], directory: ShardDirectory): IndexedSeq[(Int, Int)] = {
-    val out = scala.collection.mutable.ArrayBuffer.empty[(Int, Int)]
+    val out = mutable.ArrayBuffer.empty[(Int, Int)]
     buckets.foreach { b =>
       val isNear = out.nonEmpty &&
         (directory.start(b) - directory.end(out.last._2)) * PostingsFormat.EntryBytes <= Gap
@@ -325,9 +319,6 @@ private[sparkzorder] final class PostingsReader(
     }
     out.toIndexedSeq
   }
-
-  private def read(path: Path, whole: Long, offset: Long, length: Int): Array[Byte] =
-    PostingsReader.read(path, whole, offset, length, conf)
 
   private def damaged(shard: Int, piece: String): Nothing =
     throw new IOException(s"the $piece of shard $shard of $directory is damaged")
@@ -344,7 +335,7 @@ private[sparkzorder] object PostingsReader {
   /** Reads of files of indexes of values in this JVM, and their bytes. */
   def reads: (Long, Long) = (requests.sum(), bytes.sum())
 
-  /** @param whole the length of the file, so that nobody asks the file system for it */
+  /** @param whole the length of the file, which saves a request to the file system */
   def read(path: Path, whole: Long, offset: Long, length: Int, conf: Configuration): Array[Byte] = {
     val fs = RawFiles.of(path, conf)
     val in = fs.openFile(path)
