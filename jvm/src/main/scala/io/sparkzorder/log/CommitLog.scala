@@ -33,9 +33,7 @@ private[sparkzorder] final class KnownRecord(
 
   private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
 
-  /**
-   * True when an earlier read has found a file of this run, by its folder and name, nowhere in the table.
-   */
+  /** True when an earlier read has found the file of this name nowhere in the table. */
   def isGone(folder: String, name: String): Boolean = gone.contains(folder -> name)
 
   /**
@@ -72,23 +70,17 @@ private[sparkzorder] object KnownRecord {
       number,
       record,
       if (record != null && record.exchangesFiles) Option(record.changes).getOrElse(Nil) else Nil)
-
-  /** True for a run that met a conflict, which gives files back. */
-  def mayComeBack(known: KnownRecord, hasConflict: Long => Boolean): Boolean =
-    known.record != null && known.changes.nonEmpty && hasConflict(known.number)
 }
 
 /** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
-  private def known(entries: Seq[CheckpointEntry]) =
-    entries.map(KnownRecord(_))
 
   /** The runs that were published without a conflict. */
-  val settled: Seq[KnownRecord] = known(content.records.filterNot(_.conflict))
+  val settled: Seq[KnownRecord] = content.records.filterNot(_.conflict).map(KnownRecord(_))
 
   /** Runs that met a conflict. */
-  val conflicts: Seq[OpenRecord] =
-    known(content.records.filter(_.conflict)).map(OpenRecord(_, isDone = true, isSettled = false))
+  val conflicts: Seq[OpenRecord] = content.records.filter(_.conflict)
+    .map(e => OpenRecord(KnownRecord(e), isDone = true, isSettled = false))
 }
 
 /** The number of a record or of a checkpoint, and the identity of its file. */
@@ -232,9 +224,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     def attempt(candidates: List[RecordId]): Option[CommitLog] = candidates match {
       case Nil => build(now, None, seen)
       case id :: others =>
-        seen.checkpoint(id).orElse(Checkpoint.read(
-          state,
-          id.number).map(new KnownCheckpoint(id, _))) match {
+        def read = Checkpoint.read(state, id.number).map(new KnownCheckpoint(id, _))
+        seen.checkpoint(id).orElse(read) match {
           case None => None
           case Some(c) if isOfThisTable(c, now, seen) => build(now, Some(c), seen)
           case _ if list() != now => None
@@ -275,22 +266,20 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     else {
       val loaded = ManyFiles.map(files) { case (id, marked) =>
         seen.record(id).orElse(open(id, marked))
-          .map(k => id -> seen.done(id).getOrElse(status(k, marked)))
+          .map(k => seen.done(id).getOrElse(status(k, marked)))
       }
-      val read = loaded.flatten
+      val records = loaded.flatten
       // a record may appear without its mark if both were removed during the listing, so it is listed again
-      val isSure = read.forall(_._2.isDone)
+      val isSure = records.forall(_.isDone)
       if (loaded.contains(None) || (!isSure && list() != now)) None
       else {
-        val done =
-          checkpoint.toSeq.flatMap(_.settled) ++ read.map(_._2).filter(_.isSettled).map(_.known)
-        val all = checkpoint.toSeq.flatMap(_.settled) ++ read.map(_._2.known)
+        val settled = checkpoint.toSeq.flatMap(_.settled)
         Some(CommitLog(
           now,
           checkpoint,
-          read.map(_._2),
-          new History(state.root, done),
-          new Shadows(all)))
+          records,
+          new History(state.root, settled ++ records.filter(_.isSettled).map(_.known)),
+          new Shadows(settled ++ records.map(_.known))))
       }
     }
   }
@@ -300,7 +289,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     // checked: the mark may be left from a run that had this number before the table was overwritten.
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
-    OpenRecord(known, isDone, isDone && !KnownRecord.mayComeBack(known, state.hasConflict))
+    // a run that met a conflict gives files back
+    val hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
+    OpenRecord(known, isDone, isDone && !hasConflict)
   }
 
   private def open(id: RecordId, done: Boolean): Option[KnownRecord] =

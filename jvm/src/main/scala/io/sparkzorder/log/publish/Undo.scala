@@ -7,23 +7,13 @@ import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.log.{
-  Added,
-  ChangeCopy,
-  FolderChange,
-  Intent,
-  Intents,
-  Record,
-  Replaced,
-  RunFolder,
-  StateDirectory
-}
+import io.sparkzorder.log._
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
- * Undoing one run: what it added goes out, what it replaced comes back under its old names. That is a
- * change of the table like any other. Looks at the table and at the kept files as they are now, and
- * changes nothing.
+ * The undo of one run: the files that the run added go, and the files that it replaced come back under their old
+ * names. This is a change of the table like that of any run. The class looks at the table and at the kept files
+ * when it is made, and changes nothing.
  *
  * @param number of the record of the run
  * @param record the run to be undone
@@ -56,7 +46,7 @@ private[sparkzorder] final class Undo(
       val gone = for {
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
-      } yield path(c, r.name)
+      } yield c.path(r.name)
       // a program that overwrites a folder takes away what is kept in it, so the missing file is reported second
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
@@ -68,26 +58,22 @@ private[sparkzorder] final class Undo(
       }
     }
 
-  private def path(c: FolderChange, name: String) =
-    if (c.folder.isEmpty) name else s"${c.folder}/$name"
-
   private def obstacleIn(change: FolderChange): Option[String] = {
     val there = table(change.folder)
     val touched = change.added.flatMap { a =>
       there.get(a.name) match {
-        case None => Some(s"${path(change, a.name)}, which it wrote, was removed since")
+        case None => Some(s"${change.path(a.name)}, which it wrote, was removed since")
         case Some(s) if !isAsWritten(a, s) =>
-          Some(s"${path(change, a.name)}, which it wrote, was changed since")
+          Some(s"${change.path(a.name)}, which it wrote, was changed since")
         case _ => None
       }
     }
-    val taken = change.replaced.find(r => there.contains(r.name))
-      .map(r =>
-        s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
-    touched.headOption.orElse(taken)
+    def occupied = change.replaced.find(r => there.contains(r.name)).map(r =>
+      s"a file ${change.path(r.name)} was written since, and it replaced one of that name")
+    touched.headOption.orElse(occupied)
   }
 
-  // a record that does not say when its files were written: before they were published
+  // if the record does not have the times of its files: they were written before the run was published
   private def isAsWritten(a: Added, s: FileStatus): Boolean =
     s.getLen == a.length && (
       if (a.modified > 0) s.getModificationTime == a.modified
@@ -122,7 +108,7 @@ private[sparkzorder] final class Undo(
 
 private[sparkzorder] object Undo {
 
-  /** Unlike the names of the files that an undo brings back, which are in the same directory. */
+  /** Differs from the names of the files that an undo brings back, which are in the same directory. */
   def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"
 
   /** Runs in whose directories the files are that a run replaced. */
@@ -147,8 +133,8 @@ private[sparkzorder] final class UndoClaim(
     user: String) {
   private val intents = new Intents(state)
 
-  // A process whose undo was aborted may still be at work and move files later. The intent of its undo is kept
-  // until this undo is published, so that such files are found.
+  // The process of an aborted undo may still be at work and move files later. Its intent is kept until this undo
+  // is published, so that such files are found.
   private var known = Set.empty[String]
 
   /**
@@ -166,14 +152,14 @@ private[sparkzorder] final class UndoClaim(
     def attempt(): Boolean = {
       known ++= UndoClaim.holders(state, undone).filter(_ != run)
       val others = known.toSeq
-      val taken = others.forall(dead.abort(_, by = Some(run)))
-      if (taken) {
+      val areDead = others.forall(dead.abort(_, by = Some(run)))
+      if (areDead) {
         ManyFiles.map(folders) { f =>
           (kept(f) ++ others.map(state.own(f, _))).foreach(drain(_, state.own(f, run)))
           rename(f, RunFolder.Finished, RunFolder.Waiting)
         }
       }
-      taken
+      areDead
     }
     def hasTokens =
       ManyFiles.firstProblem(folders)(f => if (isHere(f)) None else Some(f)).isEmpty
@@ -188,10 +174,10 @@ private[sparkzorder] final class UndoClaim(
     claim(UndoClaim.Attempts)
   }
 
-  /** Forgets the undos that were declared dead, when the files are published. */
+  /** Removes the intents of the aborted undos. Called when the undo is published. */
   def settle(): Unit = known.foreach(intents.remove)
 
-  /** Gives the files back after a failure; what another undo has taken meanwhile stays there. */
+  /** Gives the files back after a failure, apart from those that another undo has claimed meanwhile. */
   def giveBack(folders: Seq[String]): Unit = {
     ManyFiles.map(folders)(giveBackIn)
     def isKept = folders.exists(kept(_).exists(state.fs.exists))
@@ -202,7 +188,7 @@ private[sparkzorder] final class UndoClaim(
     intents.remove(run)
   }
 
-  /** Where the files of the undone run are that no undo has taken. */
+  /** The directories with the files of the undone run that no undo has claimed. */
   private def kept(folder: String): Seq[Path] =
     Seq(state.own(folder, undone), state.closed(folder, undone))
 
@@ -233,7 +219,7 @@ private[sparkzorder] object UndoClaim {
   private val Attempts = 20
   private val PauseMs = 50L
 
-  /** Undos of a run that have taken its files, or are about to, and have not ended. */
+  /** The undos of a run that have claimed its files, or are about to, and have not ended. */
   def holders(state: StateDirectory, undone: String): Seq[String] =
     new Intents(state).all().map(_._2).filter(_.undone.contains(undone)).map(_.run)
 }
