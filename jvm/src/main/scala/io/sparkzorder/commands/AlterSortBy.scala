@@ -12,7 +12,7 @@ import org.apache.spark.sql.execution.command.{
   AlterTableUnsetPropertiesCommand
 }
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.types.{NullType, StructField, StructType}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
@@ -106,7 +106,7 @@ private[sparkzorder] final class SortByCheck(sameName: Resolver) {
     if (schema.nonEmpty) {
       val partitions = StructType(table.partitionColumnNames.map { p =>
         table.schema.find(f => sameName(f.name, p))
-          .getOrElse(org.apache.spark.sql.types.StructField(p, org.apache.spark.sql.types.NullType))
+          .getOrElse(StructField(p, NullType))
       })
       new OrderingColumns(name, sameName).resolve(order.columns, schema, partitions)
       ()

@@ -10,7 +10,6 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.Record
 import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.sources.WherePredicate
 import io.sparkzorder.sources.plain.PublishedShadow
@@ -34,9 +33,8 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) ex
     val runs = table.exchanging(
       if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
       else table.rollForward())
-    def count(files: Record => Int): Long = runs.map(files(_).toLong).sum
-    val added = count(_.changes.map(_.added.size).sum)
-    val replaced = count(_.changes.map(_.replaced.size).sum)
+    val added = runs.map(_.added.size.toLong).sum
+    val replaced = runs.map(_.replaced.size.toLong).sum
     val (in, out) = if (abandon) (replaced, added) else (added, replaced)
     Seq(Row(table.root.toString, runs.size.toLong, in, out))
   }
@@ -64,10 +62,8 @@ private[sparkzorder] final case class PublishLayout(where: Option[WherePredicate
   override def description(target: Target): String =
     s"PublishLayout ${target.name}" + where.fold("")(w => s" WHERE $w")
 
-  override def adviceOnOther(rollback: => Option[String]): Option[String] = {
-    val _ = () => rollback
+  override def adviceOnOther(rollback: => Option[String]): Option[String] =
     Some("OPTIMIZE of such a table is a commit of its format, which every reader sees.")
-  }
 
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
@@ -76,23 +72,20 @@ private[sparkzorder] final case class PublishLayout(where: Option[WherePredicate
       table.rollForward()
       new PublishedShadow(table, where.map(_.condition)).run()
     }
+    val path = table.root.toString
     Seq(done match {
-      case Some((millis, record)) => row(table.root.toString, millis, record)
-      case None => Row(table.root.toString, 0L, 0L, 0L, 0L, 0L, 0L, null)
+      case Some((millis, record)) =>
+        Row(
+          path,
+          record.added.size.toLong,
+          record.replaced.size.toLong,
+          record.added.map(_.length).sum,
+          record.replaced.map(_.length).sum,
+          record.added.map(_.rows).sum,
+          millis,
+          new Timestamp(System.currentTimeMillis() + record.retainMs))
+      case None => Row(path, 0L, 0L, 0L, 0L, 0L, 0L, null)
     })
-  }
-
-  private def row(path: String, millis: Long, record: Record): Row = {
-    val (added, removed) = (record.changes.flatMap(_.added), record.changes.flatMap(_.replaced))
-    Row(
-      path,
-      added.size.toLong,
-      removed.size.toLong,
-      added.map(_.length).sum,
-      removed.map(_.length).sum,
-      added.map(_.rows).sum,
-      millis,
-      new Timestamp(System.currentTimeMillis() + record.retainMs))
   }
 }
 

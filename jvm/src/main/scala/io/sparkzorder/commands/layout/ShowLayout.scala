@@ -31,19 +31,7 @@ import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.report.ColumnLayout
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources.TableFormats
-import io.sparkzorder.table.{
-  CatalogTables,
-  CatalogTarget,
-  DataFormat,
-  IcebergLister,
-  ListedTable,
-  OrderingColumn,
-  PathTarget,
-  RelationLister,
-  TableLister,
-  Target,
-  TargetChecks
-}
+import io.sparkzorder.table._
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{FileColumns, FooterReader}
 
@@ -257,9 +245,9 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
 /**
  * The columns that SHOW LAYOUT describes.
  *
- * @param dimensions number of columns for which the ideal is computed together; 1 if each column is
- *   judged alone
- * @param ordering columns of the table's layout, by the records
+ * @param dimensions the number of columns for which the ideal is computed together; 1 if it is computed for each
+ *   column alone
+ * @param ordering the columns of the table's layout, by the records
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  */
 private[sparkzorder] final case class ChosenColumns(
@@ -268,16 +256,17 @@ private[sparkzorder] final case class ChosenColumns(
     ordering: Seq[OrderingColumn],
     weights: Seq[Double] = Nil) {
 
-  /** The weights of the columns for which the ideal is computed together, one column's own first. */
+  /** The weights of the columns for which the ideal is computed together; the weight of `column` comes first. */
   def weightsFor(column: Int): IndexedSeq[Double] =
     if (weights.isEmpty) IndexedSeq.fill(dimensions)(1.0)
     else (weights(column) +: weights.patch(column, Nil, 1)).toIndexedSeq
+
   def isOrderedBy(column: OrderingColumn): Boolean = ordering.exists(_.parts == column.parts)
 }
 
 /**
- * Chooses the columns of FOR, else of the last run, else of the declared order, else the first
- * columns of the table.
+ * Chooses the columns of the FOR clause, else of the last run, else of the declared order, else the first columns
+ * of the table.
  */
 private[sparkzorder] final class LayoutColumns(
     session: Session,
@@ -329,7 +318,7 @@ private[sparkzorder] final class LayoutColumns(
     case Some(target) =>
       target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
         .flatMap(_.columns)
-    // somebody else may have written the property
+    // another program may have written the property
     case _ => table.declared.toSeq.flatMap(DeclaredOrder.split)
         .flatMap(c => Try(parser.parseMultipartIdentifier(c)).toOption)
   }
@@ -342,8 +331,8 @@ private[sparkzorder] final class LayoutColumns(
   }
 }
 
-private[sparkzorder] object LayoutColumns {
+private object LayoutColumns {
 
-  /** How many of the first columns are judged in a table that has no layout. */
+  /** How many columns are described of a table that has no layout. */
   val MaxColumns = 32
 }
