@@ -119,7 +119,7 @@ private[sparkzorder] final class FolderShadow(
  * @param folder relative name
  * @param replaced the visible files that readers with the extension do not read
  * @param added the hidden files that they read instead
- * @param runs the runs of all steps by which these stand for those
+ * @param runs the runs of all steps that led from the visible files to the hidden files
  */
 private[sparkzorder] final case class ShadowedFolder(
     folder: String,
@@ -130,7 +130,7 @@ private[sparkzorder] final case class ShadowedFolder(
 /** What shadows do to the visible files of a table. */
 private[sparkzorder] object Shadowed {
 
-  /** The folders in which shadows are in force, with the files that are there. */
+  /** The folders in which shadows are in force, with the files of these shadows. */
   def folders(state: StateDirectory, shadows: Shadows, visible: TableFiles): Seq[ShadowedFolder] = {
     val present = new PresentFiles(state)
     for {
@@ -143,17 +143,17 @@ private[sparkzorder] object Shadowed {
     } yield ShadowedFolder(name, replaced, added, shadow.runsOf(result))
   }
 
-  /** The runs whose shadows are inert somewhere, each with the first file that is not as it was. */
+  /** The runs whose shadows are inert somewhere, each with the first file that was changed or removed. */
   def inert(
       state: StateDirectory,
       shadows: Shadows,
       visible: => TableFiles): Map[String, String] =
     if (shadows.isEmpty) Map.empty
     else {
-      byFolder(state, shadows, visible).reverse.flatMap { case (name, steps, files) =>
+      byFolder(state, shadows, visible).reverse.flatMap { case (_, steps, files) =>
         val statuses = files.map { case (n, f) => n -> f.status }
         new FolderShadow(steps, (_, _) => true).inert(statuses).map { case (step, file) =>
-          step.known.record.run -> (if (name.isEmpty) file else s"$name/$file")
+          step.known.record.run -> step.change.path(file)
         }
       }.toMap
     }
@@ -170,9 +170,9 @@ private[sparkzorder] object Shadowed {
   }
 
   /**
-   * False for a hidden file that is deleted, or about to be.
+   * False for a hidden file that was deleted, or is about to be deleted.
    *
-   * @param looks false where only the records are asked
+   * @param looks false to decide by the records alone
    */
   private[snapshot] def isThere(
       shadows: Shadows,

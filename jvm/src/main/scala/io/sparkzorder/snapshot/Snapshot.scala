@@ -3,6 +3,7 @@
 
 package io.sparkzorder.snapshot
 
+import scala.annotation.tailrec
 import scala.util.Try
 
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -22,10 +23,10 @@ private[sparkzorder] object ShadowUse {
   /** The visible files, as other engines see them. */
   case object Off extends ShadowUse
 
-  /** Shadows, by what the records say. A hidden file that somebody has deleted is an error of the reader. */
+  /** Shadows by the records alone. A reader fails on a hidden file that another program has deleted. */
   case object ByRecords extends ShadowUse
 
-  /** Shadows, all of whose files are looked for. */
+  /** Shadows whose hidden files are all looked up. */
   case object Checked extends ShadowUse
 
   /** A look costs a request for each folder on an object store, and next to nothing elsewhere. */
@@ -40,14 +41,14 @@ private[sparkzorder] object ShadowUse {
 private[sparkzorder] object Snapshot {
 
   /**
-   * What the folders of a listing hold, where that is not what was listed; by the final names of the
-   * files, as a file that is still hidden lies elsewhere. The listing may be of any age. It is made
-   * before the records are read, and they are read here.
+   * The folders whose files differ from the listing, each with its files by final name. A file that is still
+   * hidden has another path than its final name says. The listing may be of any age. It must be made before this
+   * call, which reads the records.
    *
-   * @param upTo number of the newest record whose run may bring rows that were not listed: a later run
-   *   counts only if all files that it replaced are there. None for all runs
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
-   *   not published, and its record cannot be read: what the table holds is not known then
+   * @param upTo the number of the newest record whose run may add rows that were not listed. A later run counts
+   *   only if all files that it replaced are listed. None if all runs count
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
+   *   run cannot be read, because then the content of the table is not known
    */
   def of(
       state: StateDirectory,
@@ -57,7 +58,8 @@ private[sparkzorder] object Snapshot {
     new Overlay(state, shadows, upTo).over(listing)
 
   /**
-   * A listing of a table as the records have it: replaced files out, new ones in, wherever they are.
+   * A listing of a table with the records laid over it: without replaced files, and with new files, wherever they
+   * are.
    *
    * @param whole false when only the folders of `listed` were listed
    */
@@ -82,7 +84,7 @@ private[sparkzorder] object Snapshot {
       shadows)
     if (changed.isEmpty) listed
     else {
-      // a folder whose files are all hidden is no folder to Spark
+      // Spark does not list a folder whose files are all hidden
       def known(path: Path) = folders.getOrElse(path, new Folder(path, InternalRow.empty))
       val others = listed.files.filterNot(f => changed.contains(f.folder.path))
       val now = changed.toSeq.sortBy(_._1.toString).flatMap { case (path, own) =>
@@ -98,14 +100,14 @@ private[sparkzorder] object Snapshot {
 }
 
 /**
- * What readers with the extension see: a listing with the committed runs of a table laid over it, so
- * that each run's old files count until its commit and its new files from then on, however far the
- * renames are. Never writes.
+ * What readers with the extension see: a listing with the committed runs of a table laid over it. A reader gets
+ * the old files of a run until the commit of the run, and the new files from then on, however many of the files
+ * are renamed. Never writes.
  *
- * The listing is made first, and the records are read afterwards. A run that is not among the records
- * was committed after the listing, so the listing holds the files from before the run. Files are looked up
- * later, at several moments. If the records have changed by the end, all is done again. [[FolderOverlay]]
- * has the argument for one folder.
+ * The listing is made first, and the records are read afterwards. A run that is not among the records was
+ * committed after the listing, so the listing has the files from before the run. Files are looked up later, at
+ * several times. If the records have changed by the end, everything is done again. [[FolderOverlay]] has the
+ * argument for one folder.
  */
 private[snapshot] final class Overlay(
     state: StateDirectory,
@@ -115,27 +117,23 @@ private[snapshot] final class Overlay(
   private val reader = new CommitLogReader(state)
 
   /**
-   * Folders whose listed files are not the ones to read, with those that are by their final names:
-   * a file that is still hidden lies elsewhere.
+   * The folders whose listed files are not the files to read, each with its files to read, by final name. A file
+   * that is still hidden has another path than its final name says.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
-   *   not published, and its record cannot be read: what the table holds is not known then;
-   *   ZORDER_LISTING_INCOMPLETE when the listing lacks the files of a folder that was moved since
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
+   *   run cannot be read, because then the content of the table is not known; ZORDER_LISTING_INCOMPLETE when
+   *   the listing lacks the files of a folder that was moved since
    */
-  def over(listing: FolderListing): FolderListing.Files = {
-    var tries = 0
-    var result = attempt(listing)
-    while (result.isEmpty) {
-      tries += 1
-      if (tries > Overlay.MaxTries) {
+  @tailrec
+  def over(listing: FolderListing, left: Int = Overlay.MaxTries): FolderListing.Files =
+    attempt(listing) match {
+      case Some(files) => files
+      case None if left > 0 => over(listing, left - 1)
+      case None =>
         throw ZOrderErrors.stateUnreadable(state.commits.toString, "it changes all the time")
-      }
-      result = attempt(listing)
     }
-    result.get
-  }
 
-  /** None when the records changed meanwhile, or a folder of a run under way was moved. */
+  /** None when the records have changed meanwhile, or a folder of an unfinished run was moved. */
   private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
@@ -150,7 +148,7 @@ private[snapshot] final class Overlay(
       val steps = done ++ others.map(c =>
         Step(c.run.known, c.change, underWay = c.state == FolderState.Publishing))
       val listed = listing.files(path(folder)).getOrElse(Map.empty)
-      // first what a lost run gives back, because a later run may replace it
+      // first the files that a lost run gives back, because a later run may replace them
       val kept = withoutLost(listed, lost, steps, moves)
       val files =
         lay(
@@ -162,7 +160,7 @@ private[snapshot] final class Overlay(
           moves).getOrElse(kept)
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
-    val moved = Try(moves.haveMoved)
+    val moved = Try(moves.search())
     val visible = (settled ++ changed).toMap
     val shadowed = if (shadows == ShadowUse.Off) Nil
     else {
@@ -177,7 +175,7 @@ private[snapshot] final class Overlay(
     else Some(visible ++ shadowed)
   }
 
-  /** The files of a folder by the names that records know, where a shadow stands for some of them. */
+  /** The files of a folder by the names in the records; None if no shadow stands for any of them. */
   private def shadowedFolder(
       known: Shadows,
       folder: String,
@@ -198,8 +196,8 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * True if another program has removed or replaced files since Spark listed them. Without the extension a reader
-   * of such a listing fails, and does not read the rows that were removed.
+   * True if another program has removed or replaced files since Spark listed them. A reader without the
+   * extension fails on such a listing, and does not read the rows that were removed.
    */
   private def isOfOtherFiles(
       listed: Map[String, FileStatus],
@@ -212,10 +210,10 @@ private[snapshot] final class Overlay(
     new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
 
   /**
-   * A listing without what lost runs have done to the folder. While such a run is being ended, what it has
-   * hidden is read wherever it is, and its new files are not. Once it is done, the folder has what it
-   * keeps, and whatever is beside that came or went by another program. A listed file that is nowhere stays
-   * in the listing: Spark says then that it is missing.
+   * A listing without the changes of lost runs. While such a run is being ended, the files that it has hidden are
+   * read wherever they are, and its new files are not read. Once the run is done, the folder has the files that
+   * the run keeps there, and other programs have added or removed all else. A listed file that is found nowhere
+   * stays in the listing, and Spark reports that it is missing.
    */
   private def withoutLost(
       listed: Map[String, FileStatus],
@@ -231,7 +229,7 @@ private[snapshot] final class Overlay(
           r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
         .toMap
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
-      // where another program took the run's directory away, what it has left is the folder
+      // where another program has removed the run's directory, the folder has what this program has left
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
         a <- c.change.added
@@ -251,8 +249,8 @@ private[snapshot] final class Overlay(
         c <- lost if !isPublished(c)
         r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
         if !isReplaced(c, r.name)
-      } moves.missed(c.run, c.change, r)
-      // a file that has such a name and is another one is another program's
+      } moves.add(c.run, c.change, r)
+      // another file of such a name belongs to another program
       val others = files -- leaving -- gone
       returning ++ staying.values.flatten ++ others
     }
@@ -273,8 +271,8 @@ private[snapshot] final class Overlay(
   } yield OpenChange(run, change, run.folderState(change))
 
   /**
-   * A folder without a run under way: most often a look at the names is enough, and when the listing is
-   * the one of the last query, not even that.
+   * A folder without a run under way. Mostly a comparison of the names is enough. For the listing of the last query
+   * not even this is needed.
    */
   private def settledFolder(
       history: FolderHistory,
@@ -292,13 +290,13 @@ private[snapshot] final class Overlay(
     }
   }
 
-  /** A returned file that is not there any more was seen by a listing that took long, or is an old one. */
+  /** Warns of returned files. A slow or old listing may show such a file after it is gone, so each is looked up. */
   private def warnOf(
       history: FolderHistory,
       listed: Map[String, FileStatus],
       present: PresentFiles): Unit =
     history.disagreements(listed)
-      .filter(d => d.names.exists(present.in(history.path).contains) && history.isNews(d, listed))
+      .filter(d => d.names.exists(present.in(history.path).contains) && history.isNew(d, listed))
       .foreach(d => logWarning(d.warning))
 
   private def lay(
@@ -315,10 +313,10 @@ private[snapshot] final class Overlay(
         open.get(step.known).filter(_ => step.underWay) match {
           case Some(run) =>
             val found = there.orElse(run.onItsWay(step.change, added))
-            if (found.isEmpty) moves.missed(run, step.change)
+            if (found.isEmpty) moves.add(run, step.change)
             found
           case None =>
-            if (there.isEmpty) moves.missed(step.known, step.change, added)
+            if (there.isEmpty) moves.add(step.known, step.change, added)
             there
         }
       }
@@ -333,6 +331,6 @@ private[snapshot] final class Overlay(
 
 private object Overlay {
 
-  // each further one means that a run was committed or published in between
-  private val MaxTries = 1000
+  // a try fails only if a run was committed or published meanwhile
+  val MaxTries = 1000
 }

@@ -122,10 +122,10 @@ private[snapshot] final class UnfinishedRun(
 private[snapshot] final class PresentFiles(state: StateDirectory) {
   private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]
 
-  /** True when a directory was listed. Then the reader combines listings of several moments. */
+  /** True when a directory was listed. Then the reader combines listings of different times. */
   def used: Boolean = !listings.isEmpty
 
-  /** Files of a directory by name, empty when it is not there. */
+  /** The files of a directory by name; empty when the directory does not exist. */
   def in(directory: Path): Map[String, FileStatus] =
     listings.computeIfAbsent(directory, state.byName(_))
 }
@@ -136,9 +136,9 @@ private[snapshot] final class PresentFiles(state: StateDirectory) {
  * been made in the middle of a publish or of a conflict, when neither the replaced files nor the new files
  * were visible. Such a listing lacks rows, so the read must fail.
  *
- * The reader first notes each file that it has found nowhere. Then one search looks for all noted files,
- * because a search lists every folder of the table. A file that the search does not find is remembered, so
- * that later reads do not search for it again.
+ * The reader first adds each file that it has not found. Then one search looks for all these files, because a
+ * search lists every folder of the table. A file that the search does not find is remembered, so that later
+ * reads do not search for it again.
  */
 private[snapshot] final class MovedFolders(
     state: StateDirectory,
@@ -159,33 +159,33 @@ private[snapshot] final class MovedFolders(
   private val files = mutable.ArrayBuffer.empty[Missing]
   private val underWay = mutable.HashMap.empty[(UnfinishedRun, String), FolderChange]
 
-  /** Notes a new file of a published run. */
-  def missed(known: KnownRecord, change: FolderChange, added: Added): Unit =
+  /** Adds a missing new file of a published run. */
+  def add(known: KnownRecord, change: FolderChange, added: Added): Unit =
     files += Missing(known, change, added.name, _.getLen == added.length, isOfRun = true)
 
   /**
-   * Notes a replaced file of a folder that has a conflict or was overwritten. If the run has given the file
-   * back, no copy of the change may lead to the file any more, so the search is by the name of the file.
+   * Adds a missing replaced file of a folder that has a conflict or was overwritten. If the run has given the
+   * file back, perhaps no copy of the change leads to the file any more, so the search is by the file's name.
    */
-  def missed(run: UnfinishedRun, change: FolderChange, replaced: Replaced): Unit = {
-    missed(run, change)
+  def add(run: UnfinishedRun, change: FolderChange, replaced: Replaced): Unit = {
+    add(run, change)
     if (!run.known.isGone(change.folder, replaced.name)) {
       files += Missing(run.known, change, replaced.name, replaced.is, isOfRun = false)
     }
   }
 
-  /** Notes a folder in which a file of a run is missing, unless the run is done. */
-  def missed(run: UnfinishedRun, change: FolderChange): Unit =
+  /** Adds a folder in which a file of a run is missing, unless the run is done. */
+  def add(run: UnfinishedRun, change: FolderChange): Unit =
     if (!run.isDone) underWay((run, change.folder)) = change
 
   /**
-   * Searches for the noted files. True when a folder of an unfinished run was moved after the reader had
-   * found it: then the reader must start again.
+   * Searches for the missing files. True when a folder of an unfinished run was moved after the reader had found
+   * it. Then the reader must start again.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the listing covers the
-   *   folder in which a noted file lies now, and lacks the file
+   *   folder that has a missing file now, and lacks the file
    */
-  def haveMoved: Boolean =
+  def search(): Boolean =
     // Unfinished runs come first. Meanwhile a hidden file may become visible in the moved folder, and the
     // search for files, which comes later, finds it there.
     underWay.groupBy(_._1._1).exists { case (run, changes) =>
@@ -206,10 +206,9 @@ private[snapshot] final class MovedFolders(
     def isListed(to: String) = listing.files(state.folder(to)).forall(_.contains(m.name))
     def isThere(to: String) =
       isListed(to) || present.in(state.folder(to)).get(m.name).exists(m.is)
-    def found = if (m.isOfRun) ofCopy(m)
-    else byName.getOrElse(m.name, Nil).collectFirst {
-      case (to, s) if m.is(s) => to
-    }
+    def found =
+      if (m.isOfRun) ofCopy(m)
+      else byName.getOrElse(m.name, Nil).collectFirst { case (to, s) if m.is(s) => to }
     known.movedTo(folder).filter(isThere).orElse(found.filter(isThere)) match {
       case None => known.markGone(folder, m.name)
       case Some(to) =>
@@ -231,7 +230,7 @@ private[snapshot] final class MovedFolders(
     seen ++ seen
   }
 
-  /** By name, all files of the table that have the name of a noted replaced file, with their folders. */
+  /** By name, all files of the table that have the name of a missing replaced file, with their folders. */
   private lazy val byName: Map[String, Seq[(String, FileStatus)]] = {
     val names = files.filterNot(_.isOfRun).map(_.name).toSet
     val seen = for {
