@@ -64,12 +64,12 @@ private[sparkzorder] object IndexUpdate extends Logging {
       val conf = session.sessionState.newHadoopConf()
       // an undo brings files back; it is no reason to make an index where there is none
       if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
-        val there = added(state, done)
-        val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
+        val files = added(state, done)
+        val names = files.flatMap(f => Relative.below(state.root, f.path)).toSet
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         update(session, state, target, ordering, replaced(done) ++ names) { choice =>
-          new IndexBuild(session, state.root, choice, format = target.format).of(there).content
+          new IndexBuild(session, state.root, choice, format = target.format).of(files).content
         }
       }
     }
@@ -162,8 +162,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
     records.flatMap(_.changes).groupBy(_.folder).toSeq.flatMap { case (folder, changes) =>
       val names = changes.flatMap(_.added.map(_.name)).toSet
       val path = Paths.folder(state.root, folder)
-      val there = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
-      there.filter(s => names(s.getPath.getName)).map(DataFile.alone)
+      val listed = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
+      listed.filter(s => names(s.getPath.getName)).map(DataFile.alone)
     }
 
   /** Where each staged file goes, by its name. */

@@ -127,11 +127,11 @@ private[sparkzorder] final class RunFolder(
     }
   }
 
-  /** A name that an undo brings back and that another program's file has. */
-  def takenName: Option[String] = if (bringsBack) first(change.added)(taken) else None
+  /** A name that an undo brings back, but that a file of another program has now. */
+  def occupiedName: Option[String] = if (bringsBack) first(change.added)(occupied) else None
 
   // in this order, because a file that becomes visible is not hidden any more
-  private def taken(a: Added): Option[String] =
+  private def occupied(a: Added): Option[String] =
     if (exists(visible(a)) && exists(hidden(a))) Some(s"a file ${a.name} was written there")
     else None
 
@@ -175,7 +175,7 @@ private[sparkzorder] final class RunFolder(
   def reveal(): Option[String] = {
     def gone = if (exists(token)) None else Some(overwritten)
     def revealed(a: Added): Option[String] = {
-      val problem = if (bringsBack) taken(a) else None
+      val problem = if (bringsBack) occupied(a) else None
       if (problem.isEmpty) move(hidden(a), visible(a))
       problem.orElse(gone)
     }

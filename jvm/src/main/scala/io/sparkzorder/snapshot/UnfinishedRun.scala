@@ -73,7 +73,7 @@ private[snapshot] final class UnfinishedRun(
     if (change.added.exists(a => isHere(a) && !isHidden(a))) FolderState.Publishing
     else if (isMissing) lookAgain(files, change)
     // an undo cannot bring back a file whose name another program has taken
-    else if (files.takenName.isDefined) FolderState.Conflict
+    else if (files.occupiedName.isDefined) FolderState.Conflict
     else if (change.replaced.forall(r =>
         hidden.get(r.retained).exists(r.is) || here.get(r.name).exists(r.is) ||
           files.find(r).exists(r.is))) FolderState.Publishing

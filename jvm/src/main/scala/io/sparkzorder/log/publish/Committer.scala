@@ -66,9 +66,9 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
   private def requireFiles(record: Record): Unit = {
     val hasIntent = new Intents(state).holds(record.run)
     val gone = ManyFiles.firstProblem(record.changes) { c =>
-      val there = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
+      val names = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
       val token = if (record.makesShadow) Nil else Seq(RunFolder.Waiting)
-      (token ++ c.added.map(_.staged)).find(!there(_))
+      (token ++ c.added.map(_.staged)).find(!names(_))
     }
     if (!hasIntent || gone.isDefined) {
       throw ZOrderErrors.conflict(target, "the hidden files of this run were removed")

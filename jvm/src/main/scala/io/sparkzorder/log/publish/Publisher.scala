@@ -176,7 +176,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
      *   false, only this process hides files, so a missing replaced file was removed while it was visible.
      */
     private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
-      files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
+      files.changedInput.orElse(files.occupiedName).orElse(files.missingNew) match {
         case Some(p) => conflict(files, p, isResumed)
         case None =>
           files.showToken()

@@ -59,16 +59,16 @@ private[sparkzorder] final class Undo(
     }
 
   private def obstacleIn(change: FolderChange): Option[String] = {
-    val there = table(change.folder)
+    val visible = table(change.folder)
     val touched = change.added.flatMap { a =>
-      there.get(a.name) match {
+      visible.get(a.name) match {
         case None => Some(s"${change.path(a.name)}, which it wrote, was removed since")
         case Some(s) if !isAsWritten(a, s) =>
           Some(s"${change.path(a.name)}, which it wrote, was changed since")
         case _ => None
       }
     }
-    def occupied = change.replaced.find(r => there.contains(r.name)).map(r =>
+    def occupied = change.replaced.find(r => visible.contains(r.name)).map(r =>
       s"a file ${change.path(r.name)} was written since, and it replaced one of that name")
     touched.headOption.orElse(occupied)
   }
