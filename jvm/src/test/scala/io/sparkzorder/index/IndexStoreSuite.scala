@@ -13,8 +13,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.table.stats.ColumnStats
 import io.sparkzorder.util.RawFiles
 

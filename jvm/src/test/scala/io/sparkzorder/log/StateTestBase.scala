@@ -95,7 +95,8 @@ abstract class StateTestBase extends AnyFunSuite {
       folders: Map[String, (Seq[String], Seq[String])]): Record = {
     state.create()
     val run = id(name)
-    put(dir, s"_zorder/_runs/_$run", Json.mapper.writeValueAsString(Intent(run, folders.keys.toSeq)))
+    val intent = Json.mapper.writeValueAsString(Intent(run, folders.keys.toSeq))
+    put(dir, s"_zorder/_runs/_$run", intent)
     var n = 0
     val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>
       val replaced = old.zipWithIndex.map { case (name, i) =>

@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.index.{
   DateLeaf,
   DoubleLeaf,
@@ -33,6 +32,7 @@ import io.sparkzorder.index.{
   LoadedIndex,
   StringLeaf
 }
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats

@@ -17,8 +17,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.functions.input_file_name
 
 import io.sparkzorder.commands.OptimizeTestBase
-import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.index.{ColumnValues, IndexStore}
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.skipping.scan.IndexPruning
 
 /** A scan in an optimized plan. */
