@@ -3,11 +3,6 @@
 
 package io.sparkzorder.errors
 
-import org.apache.spark.{ErrorClassesJsonReader, QueryContext}
-import org.apache.spark.sql.AnalysisException
-
-import io.sparkzorder.util.OwnJar
-
 /** One factory method for each condition of `zorder-error-conditions.json`. */
 private[sparkzorder] object ZOrderErrors {
 
@@ -331,41 +326,4 @@ private[sparkzorder] object ZOrderErrors {
 
   private def firstLine(t: Throwable): String =
     Option(t.getMessage).flatMap(_.split('\n').headOption).getOrElse(t.getClass.getSimpleName)
-}
-
-/**
- * Every error that spark-zorder raises: a Spark `AnalysisException` with a condition of
- * `zorder-error-conditions.json`, its named parameters and its SQLSTATE. Scala, SQL, PySpark and
- * Connect show the same error.
- */
-private[sparkzorder] class ZOrderException(
-    condition: String,
-    parameters: Map[String, String],
-    rootCause: Option[Throwable] = None)
-    extends AnalysisException(
-      ErrorConditions.render(condition, parameters),
-      None,
-      None,
-      rootCause,
-      Some(condition),
-      parameters,
-      Array.empty[QueryContext]) {
-  def isIndexExists: Boolean = condition == "ZORDER_INDEX_EXISTS"
-
-  /** True if another program has changed what a run was about to replace. */
-  def isConflict: Boolean = condition == "ZORDER_CONFLICT"
-
-  override def getSqlState: String = ErrorConditions.sqlState(condition)
-}
-
-/** Messages and SQLSTATEs of the conditions, by Spark's reader of such files. */
-private[errors] object ErrorConditions {
-  private val resource = "io/sparkzorder/zorder-error-conditions.json"
-  private lazy val reader = new ErrorClassesJsonReader(Seq(OwnJar.resource(resource)))
-
-  def sqlState(condition: String): String = reader.getSqlState(condition)
-
-  /** `[CONDITION] text SQLSTATE: 00000`, the form of Spark's own messages. */
-  def render(condition: String, parameters: Map[String, String]): String =
-    s"[$condition] ${reader.getErrorMessage(condition, parameters)} SQLSTATE: ${sqlState(condition)}"
 }
