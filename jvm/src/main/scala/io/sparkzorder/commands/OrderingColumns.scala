@@ -4,7 +4,7 @@
 package io.sparkzorder.commands
 
 import org.apache.spark.sql.catalyst.analysis.Resolver
-import org.apache.spark.sql.types.{DataType, StructField, StructType}
+import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
@@ -73,7 +73,7 @@ private[sparkzorder] final class OrderingColumns(target: String, sameName: Resol
         c.dataType.sql,
         c.dataType match {
           case _: StructType => "name one of its fields, as in `column`.`field`"
-          case _: org.apache.spark.sql.types.StringType =>
+          case _: StringType =>
             "its collation does not order bytes, and files have no min/max of it"
           case _ => "only atomic types that have an order can be"
         })

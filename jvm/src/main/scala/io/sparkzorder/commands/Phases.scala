@@ -10,9 +10,9 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 /**
- * Names and times the phases of a run. The Spark UI shows the phase as the description of its jobs.
- * The stages are named after the phase as well, because a status tracker sees only names of stages.
- * The user's own description comes back afterwards.
+ * Names and times the phases of a statement. The Spark UI shows the phase as the description of its jobs. Stages have
+ * the name of the phase, too, because a status tracker sees only names of stages. After the phase, the user's own
+ * description is restored.
  */
 private[sparkzorder] final class Phases(sc: SparkContext, statement: String) extends Logging {
   // Spark names a stage by the short form of its call site
@@ -34,7 +34,7 @@ private[sparkzorder] final class Phases(sc: SparkContext, statement: String) ext
     }
   }
 
-  /** Names the part of the statement that the phases of `body` are of, such as a batch of two passes. */
+  /** Adds the name of a part of the statement, such as a batch, to the phases of `body`. */
   def part[T](name: Option[String])(body: => T): T = {
     ofStatement = (statement +: name.toSeq).mkString(", ")
     try body

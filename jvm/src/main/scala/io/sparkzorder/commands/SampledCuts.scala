@@ -3,16 +3,7 @@
 
 package io.sparkzorder.commands
 
-import io.sparkzorder.cluster.{
-  CutGoal,
-  FolderGrid,
-  FolderSample,
-  Grid,
-  InputRows,
-  KeptColumn,
-  RowSizes,
-  Sampler
-}
+import io.sparkzorder.cluster._
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.table.OrderingColumn
 

@@ -23,8 +23,8 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes
 
 /**
- * A statement without its target: what the statement does with the table that it names. A
- * TargetAction is neither a plan nor an expression, so the analyzer does not look inside.
+ * A statement without its target, that is, what the statement does with the table that it names. A TargetAction is
+ * neither a plan nor an expression, so the analyzer does not look inside.
  */
 private[sparkzorder] trait TargetAction {
 
@@ -44,17 +44,14 @@ private[sparkzorder] trait TargetAction {
   def commandOnOther(name: String, format: String): Option[LogicalPlan] = None
 
   /**
-   * What to do instead on a table of another format; None if there is nothing special to say.
+   * What to do instead on a table of another format; None if there is no advice for this statement.
    *
-   * @param rollback the format's statement that takes the last run of OPTIMIZE back
+   * @param rollback the statement of the format that undoes the last run of OPTIMIZE
    */
-  def adviceOnOther(rollback: => Option[String]): Option[String] = {
-    val _ = () => rollback
-    None
-  }
+  def adviceOnOther(rollback: => Option[String]): Option[String] = None
 }
 
-/** An action that takes tables of the session catalog and paths only. */
+/** An action that accepts only tables of the session catalog and paths. */
 private[sparkzorder] trait TableAction extends TargetAction {
 
   /** Columns of the result, as the SQL reference documents them. */
@@ -79,7 +76,7 @@ private[sparkzorder] trait WorkloadAction extends TableAction {
     WorkloadCommand(name, location, this)
 }
 
-/** Such an action on a table of another format. */
+/** A [[WorkloadAction]] on a table of another format. */
 private[sparkzorder] final case class WorkloadCommand(
     name: String,
     location: String,

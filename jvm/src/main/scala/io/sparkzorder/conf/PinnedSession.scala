@@ -17,67 +17,57 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  */
 private[sparkzorder] object PinnedSession {
 
-  /** Settings that can change data or files, with the value that preserves them. */
-  val pins: Seq[(String, String)] = Seq(
+  private val ofAllTables: Seq[(String, String)] = Seq(
     // OPTIMIZE must fail on an unreadable file: a reader that ignores the file loses its rows
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
+    // CHAR values are written as they are stored
+    "spark.sql.readSideCharPadding" -> "false",
+    // Dates before 1582 are written unchanged. They are read as the user's queries read them: where the
+    // footer of a file does not name the calendar of its dates, the user's setting decides.
+    "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
+    "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
+    // milliseconds would truncate timestamps
+    "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
+    // one task writes one file, so AQE must not split or merge partitions
     "spark.sql.files.maxRecordsPerFile" -> "0",
+    "spark.sql.adaptive.enabled" -> "false",
+    "spark.sql.optimizer.excludedRules" -> "",
+    // reads of our own statements are not part of the table's workload
+    "spark.zorder.workload.enabled" -> "false")
+
+  /** Settings that can change data or files, with the value that preserves them. */
+  val pins: Seq[(String, String)] = ofAllTables ++ Seq(
     // read values as they are stored. int96TimestampConversion keeps the user's value, because it
     // decides which value the user sees, and the rewritten column must show the same value
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
-    "spark.sql.readSideCharPadding" -> "false",
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
-    // Dates before 1582 are written unchanged. They are read as the user's queries read them: where the
-    // footer of a file does not name the calendar of its dates, the user's setting decides.
-    "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
     // settings of the writer
-    "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
     "spark.sql.parquet.writeLegacyFormat" -> "false",
     "spark.sql.parquet.fieldId.write.enabled" -> "true",
     "spark.sql.variant.writeShredding.enabled" -> "false",
     "spark.sql.variant.inferShreddingSchema" -> "false",
     "spark.sql.variant.forceShreddingSchemaForTest" -> "",
-    "spark.sql.legacy.allowHashOnMapType" -> "true",
-    // reads of our own statements are not part of the table's workload
-    "spark.zorder.workload.enabled" -> "false",
-    // one task writes one file, so AQE must not split or merge partitions
-    "spark.sql.adaptive.enabled" -> "false",
-    "spark.sql.optimizer.excludedRules" -> "")
+    "spark.sql.legacy.allowHashOnMapType" -> "true")
 
   /**
    * The settings that are pinned while a Delta or Iceberg table is rewritten. With other values of these
    * settings, the format's own reader or writer could change rows or write other files. The format
    * itself makes sure that all other settings leave the rows unchanged.
    */
-  val pinsOfFormats: Seq[(String, String)] = Seq(
-    "spark.zorder.workload.enabled" -> "false",
-    "spark.sql.adaptive.enabled" -> "false",
-    "spark.sql.optimizer.excludedRules" -> "",
+  val pinsOfFormats: Seq[(String, String)] = ofAllTables ++ Seq(
     // Iceberg: rows must fit the table's schema, and executors do not cache delete files
     "spark.sql.iceberg.check-nullability" -> "true",
     "spark.sql.iceberg.check-ordering" -> "true",
     "spark.sql.iceberg.merge-schema" -> "false",
     "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false",
-    // Delta: OPTIMIZE must fail on an unreadable file, as above
-    "spark.sql.files.ignoreCorruptFiles" -> "false",
-    "spark.sql.files.ignoreMissingFiles" -> "false",
-    // CHAR values are written as they are stored
-    "spark.sql.readSideCharPadding" -> "false",
     // one task writes one file of one partition, without another sort by the partition columns
-    "spark.sql.files.maxRecordsPerFile" -> "0",
     "spark.sql.maxConcurrentOutputFileWriters" -> "1",
-    // dates before 1582 are written as they are
-    "spark.sql.parquet.datetimeRebaseModeInWrite" -> "CORRECTED",
-    "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
-    // Milliseconds would truncate timestamps. For tables in Parquet's format version 2, Delta has a setting
-    // of its own.
-    "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
+    // the type of timestamps in tables of Delta in Parquet's format version 2
     "spark.databricks.delta.table.parquetV2.timestampOutputType" -> "TIMESTAMP_MICROS",
     // without statistics, the new files would have no row counts and no bounds to skip by
     "spark.databricks.delta.stats.collect" -> "true",
@@ -89,7 +79,9 @@ private[sparkzorder] object PinnedSession {
   /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
   private val unset = Seq("spark.wap.id", "spark.wap.branch")
 
-  def of(user: Session): Session = {
+  def of(user: Session): Session = withPins(user, pins)
+
+  private def withPins(user: Session, pins: Seq[(String, String)]): Session = {
     val session = SparkLine.clone(user)
     pins.foreach { case (key, value) => session.conf.set(key, value) }
     session
@@ -101,8 +93,7 @@ private[sparkzorder] object PinnedSession {
 
   /** The session in which OPTIMIZE rewrites a Delta or Iceberg table. */
   def ofFormat(user: Session): Session = {
-    val session = SparkLine.clone(user)
-    pinsOfFormats.foreach { case (key, value) => session.conf.set(key, value) }
+    val session = withPins(user, pinsOfFormats)
     unset.foreach(session.conf.unset)
     session
   }

@@ -6,7 +6,7 @@ package io.sparkzorder.conf
 import java.util.Locale
 import java.util.concurrent.TimeUnit
 
-import scala.util.control.NonFatal
+import scala.util.Try
 
 import org.apache.spark.network.util.JavaUtils
 import org.apache.spark.sql.sparkzorder.SparkPrivate
@@ -38,16 +38,13 @@ private[sparkzorder] final class Setting[T](
    * @param where the place in which the value was set, for the error message
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING
    */
-  def parse(text: String, where: String): T = {
-    val value =
-      try convert(text.trim)
-      catch { case NonFatal(_) => None }
-    value.getOrElse(throw ZOrderErrors.invalidSetting(where, text, s"it must be $legal"))
-  }
+  def parse(text: String, where: String): T =
+    converted(text)
+      .getOrElse(throw ZOrderErrors.invalidSetting(where, text, s"it must be $legal"))
 
-  private[conf] def isLegal(text: String): Boolean =
-    try convert(text.trim).isDefined
-    catch { case NonFatal(_) => false }
+  private[conf] def isLegal(text: String): Boolean = converted(text).isDefined
+
+  private def converted(text: String): Option[T] = Try(convert(text.trim)).toOption.flatten
 }
 
 private[sparkzorder] object Setting {
@@ -102,7 +99,7 @@ private[sparkzorder] object Setting {
       Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms => ms >= 0 && ms <= longest)
     }
 
-  // a moment so far from now is a number of microseconds still
+  // a time so far from now still fits into a number of microseconds
   private val longest = TimeUnit.DAYS.toMillis(36500)
 
   def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =

@@ -310,7 +310,6 @@ private[sparkzorder] final class Settings(
   def get[T](setting: Setting[T]): Option[T] =
     byOption
       .get(setting.key.toLowerCase(Locale.ROOT))
-      .filter(_ => setting.scopes(Statement))
       .orElse(layoutSize.filter(_ => setting == Settings.TargetFileSize).map(_.toString))
       .map(setting.parse(_, setting.key))
       .orElse(properties.get(setting.propertyKey).map(setting.parse(_, setting.propertyKey)))

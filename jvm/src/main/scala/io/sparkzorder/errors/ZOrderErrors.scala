@@ -311,7 +311,7 @@ private[sparkzorder] object ZOrderErrors {
   private def error(condition: String, parameters: (String, String)*): ZOrderException =
     new ZOrderException(condition, parameters.toMap)
 
-  // some callers have the name as SQL text, with back quotes where they are needed
+  // some callers pass SQL text, which already has back quotes where they are needed
   private def quoted(name: String): String = if (name.startsWith("`")) name else s"`$name`"
 
   private def list(names: Seq[String]): String = names.map(quoted).mkString(", ")

@@ -40,6 +40,7 @@ private[sparkzorder] final class IndexBuild(
     jobFrom: Int = IndexBuild.JobFrom,
     format: DataFormat,
     readsInt96: Boolean = false) {
+  private val reader = new EntryReader(root.toString, choice, format, readsInt96)
   private val conf = session.sessionState.newHadoopConf()
   // old writers compared strings as signed bytes, and with this setting Parquet ignores their bounds
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
@@ -49,9 +50,8 @@ private[sparkzorder] final class IndexBuild(
    * file and reports the error.
    */
   def of(files: Seq[DataFile]): BuiltIndex =
-    if (files.size < jobFrom && !readsInt96) {
-      IndexBuild.read(files, root.toString, choice, conf, format, readsInt96)
-    } else if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
+    if (files.size < jobFrom && !readsInt96) reader.read(files, conf)
+    else if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
     else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
 
   private def byJob(files: Seq[FileToRead]): BuiltIndex = {
@@ -59,11 +59,12 @@ private[sparkzorder] final class IndexBuild(
     val filesOfTask = if (readsInt96) 1 else IndexBuild.FilesOfTask
     val tasks = math.max(1, math.min(files.size / filesOfTask, IndexBuild.MaxTasks))
     val settings = sc.broadcast(new SerializableConfiguration(conf))
-    val (directory, columns, kind, int96) = (root.toString, choice, format, readsInt96)
+    // the closure must not hold this object, which has the session
+    val reader = this.reader
     val built = sc.parallelize(files, tasks).mapPartitions { part =>
-      val listed = part.map(f => IndexBuild.dataFile(f)).toIndexedSeq
-      val hadoop = settings.value.value
-      val built = IndexBuild.read(listed, directory, columns, hadoop, kind, int96)
+      val listed = part.map(f =>
+        DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
+      val built = reader.read(listed.toIndexedSeq, settings.value.value)
       // more bytes are kept, because the bounds of other tasks will lie between the bounds of this task
       Iterator.single(
         built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
@@ -93,10 +94,10 @@ private[sparkzorder] object IndexBuild {
   def isCoarse(file: DataFile): Boolean = file.modified % 1000 == 0
 
   /**
-   * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find
-   * these files. A task of Spark gives the same name to its files in several partitions. If times are whole
-   * seconds, such files may also have the same length and time. After two partitions exchange their names,
-   * each file would pass for the other file.
+   * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find these
+   * files. A task of Spark gives the same name to its files in several partitions, and such files may also have
+   * the same length and the same time in whole seconds. After two partitions exchange their names, each file
+   * would be taken for the other file.
    *
    * @param files all files of a table
    */
@@ -110,20 +111,24 @@ private[sparkzorder] object IndexBuild {
     }
   }
 
-  private[index] def read(
-      files: Seq[DataFile],
-      root: String,
-      choice: ColumnChoice,
-      conf: Configuration,
-      format: DataFormat,
-      readsInt96: Boolean): BuiltIndex = {
+}
+
+/** Makes entries from the footers of data files, in the driver or in a task. */
+private final class EntryReader(
+    root: String,
+    choice: ColumnChoice,
+    format: DataFormat,
+    readsInt96: Boolean)
+    extends Serializable {
+
+  def read(files: Seq[DataFile], conf: Configuration): BuiltIndex = {
     val table = new Path(root)
     val read: Seq[(DataFile, Try[ScannedFile])] =
       files.zip(FooterReader.tryRead(files, conf, format))
-    val making = new FooterEntries(choice)
+    val ofFooter = new FooterEntries(choice)
     val entries = read.flatMap {
       case (file, Success(footer)) =>
-        Relative.below(table, file.path).map(making.of(footer, _)).map { entry =>
+        Relative.below(table, file.path).map(ofFooter.of(footer, _)).map { entry =>
           if (readsInt96) Int96Bounds.added(entry, footer, conf) else entry
         }
       case _ => None
@@ -131,37 +136,5 @@ private[sparkzorder] object IndexBuild {
     BuiltIndex(
       IndexContent.of(entries),
       read.collect { case (file, Failure(_)) => file.path.toString })
-  }
-
-  private def dataFile(f: FileToRead): DataFile =
-    DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path)))
-}
-
-/**
- * The size of an index.
- *
- * @param files the number of files that have an entry
- * @param rows the number of rows of these files
- * @param columns the distinct names of the indexed columns
- * @param bytes the size of the index on disk
- */
-private[sparkzorder] final case class IndexSummary(
-    files: Long,
-    rows: Long,
-    columns: Seq[String],
-    bytes: Long)
-
-private[sparkzorder] object IndexSummary {
-
-  /** @param file a generation of the index */
-  def of(file: FileStatus, conf: Configuration): IndexSummary = {
-    val reader = new IndexReader(file, conf)
-    val files = reader.files()
-    val live = (0 until files.size).filter(files.isLive)
-    IndexSummary(
-      live.size.toLong,
-      live.map(files.rows(_)).sum,
-      reader.header.indexed.map(_.name).distinct,
-      reader.bytes)
   }
 }

@@ -4,6 +4,7 @@
 package io.sparkzorder.index
 
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Arrays
 
 import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.table.stats.ColumnStats
@@ -61,7 +62,7 @@ private[sparkzorder] final case class ByteStats(values: ByteValues) extends Stat
 private[sparkzorder] case object NoStats extends StatValues { override def bytes: Long = 0L }
 
 /**
- * What is known of one column in all files.
+ * The statistics of one column in all files.
  *
  * @param nulls number of nulls, -1 where it is not known
  * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
@@ -90,17 +91,13 @@ private[sparkzorder] object ColumnValues {
  * index, or from footers that were just read.
  */
 private[sparkzorder] trait IndexColumns {
-
-  /** The columns that have bounds. */
   def indexed: IndexedSeq[IndexedColumn]
 
   /** Each set of leaf columns that some file has. */
   def shapes: IndexedSeq[LeafColumns]
-
-  /** The data files. */
   def table: FileTable
 
-  /** What is known of a column, by its position in [[indexed]]. */
+  /** The statistics of a column, by its position in [[indexed]]. */
   def column(number: Int): ColumnValues
 
   /** The index of the values of a column, if there is one. */
@@ -131,8 +128,6 @@ private[sparkzorder] final case class IndexContent(
 
 private[sparkzorder] object IndexContent {
   val empty: IndexContent = of(Nil)
-
-  /** The index of some files. */
   def of(entries: Seq[FileEntry]): IndexContent = {
     val columns = entries.flatMap(_.leaves.map(_.column)).distinct.toIndexedSeq
     val builders = columns.map(c => c -> new ColumnBuilder(c.leafType, entries.size)).toMap
@@ -189,7 +184,7 @@ private[sparkzorder] object IndexContent {
     val tables = parts.map(_._1)
     val paths = new ByteValues.Builder(tables.map(_.size).sum)
     for (t <- tables; i <- 0 until t.size) {
-      paths.add(t.paths.data, t.paths.start(i), length(t.paths, i))
+      paths.add(t.paths, i)
     }
     FileTable(
       paths.result(),
@@ -222,7 +217,7 @@ private[sparkzorder] object IndexContent {
     else {
       val f = content.files
       val paths = new ByteValues.Builder(kept.length)
-      kept.foreach(i => paths.add(f.paths.data, f.paths.start(i), length(f.paths, i)))
+      kept.foreach(paths.add(f.paths, _))
       val columns = content.columns.map { case (column, values) =>
         val builder = new ColumnBuilder(column.leafType, kept.length)
         kept.foreach(builder.copy(values, _))
@@ -239,6 +234,150 @@ private[sparkzorder] object IndexContent {
         content.shapes)
     }
   }
+}
 
-  private def length(values: ByteValues, i: Int): Int = values.ends(i) - values.start(i)
+/**
+ * The statistics of one leaf column in one file.
+ *
+ * @param stats statistics whose bounds are longs or byte arrays, as [[IndexValue]] converts them
+ */
+private[sparkzorder] final case class LeafEntry(column: IndexedColumn, stats: ColumnStats)
+
+/**
+ * The entry of one data file in the index.
+ *
+ * @param path path relative to the table's root, in the spelling of the directory listing
+ * @param modified modification time in milliseconds
+ */
+private[sparkzorder] final case class FileEntry(
+    path: String,
+    length: Long,
+    modified: Long,
+    rows: Long,
+    shape: LeafColumns,
+    leaves: Seq[LeafEntry])
+
+/** Collects the statistics of one column in many files. */
+private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
+  private val nulls = Array.newBuilder[Long]
+  private val flags = Array.newBuilder[Byte]
+  private val longs =
+    if (leafType.inLongs) Some((Array.newBuilder[Long], Array.newBuilder[Long])) else None
+  private val bytes =
+    if (leafType.inLongs || !leafType.hasBounds) None
+    else Some((new ByteValues.Builder(expected), new ByteValues.Builder(expected)))
+  nulls.sizeHint(expected)
+  flags.sizeHint(expected)
+
+  /**
+   * Adds the statistics of the next file, `ColumnStats.unknown` if the file has none for this
+   * column.
+   */
+  def add(stats: ColumnStats): Unit = {
+    nulls += stats.nulls
+    val bounded = if (stats.bounds.isDefined) ColumnValues.Bounded else 0
+    val noNaN = if (stats.noNaN) ColumnValues.NoNaN else 0
+    flags += (bounded | noNaN).toByte
+    longs.foreach { case (min, max) =>
+      val (least, greatest) = stats.bounds.getOrElse((0L, 0L))
+      min += least.asInstanceOf[Long]
+      max += greatest.asInstanceOf[Long]
+    }
+    bytes.foreach { case (min, max) =>
+      val none = Array.emptyByteArray
+      val (least, greatest) = stats.bounds.getOrElse((none, none))
+      min.add(least.asInstanceOf[Array[Byte]])
+      max.add(greatest.asInstanceOf[Array[Byte]])
+    }
+  }
+
+  /** Copies the statistics of file `i` from other values of the same column. */
+  def copy(from: ColumnValues, i: Int): Unit = {
+    nulls += from.nulls(i)
+    flags += from.flags(i)
+    (from.min, from.max, longs, bytes) match {
+      case (LongStats(a), LongStats(b), Some((min, max)), _) =>
+        min += a(i)
+        max += b(i)
+      case (ByteStats(a), ByteStats(b), _, Some((min, max))) =>
+        min.add(a, i)
+        max.add(b, i)
+      case _ =>
+    }
+  }
+
+  def result(): ColumnValues = {
+    val (min, max) = (longs, bytes) match {
+      case (Some((a, b)), _) => (LongStats(a.result()), LongStats(b.result()))
+      case (_, Some((a, b))) => (ByteStats(a.result()), ByteStats(b.result()))
+      case _ => (NoStats, NoStats)
+    }
+    ColumnValues(nulls.result(), flags.result(), min, max)
+  }
+}
+
+/**
+ * Many byte strings in one array.
+ *
+ * @param data the byte strings, concatenated
+ * @param ends where each ends in `data`
+ */
+private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Array[Int])
+    extends Serializable {
+  def size: Int = ends.length
+  def start(i: Int): Int = if (i == 0) 0 else ends(i - 1)
+  def length(i: Int): Int = ends(i) - start(i)
+  def apply(i: Int): Array[Byte] = Arrays.copyOfRange(data, start(i), ends(i))
+  def compare(i: Int, other: Array[Byte]): Int =
+    ByteValues.compare(data, start(i), length(i), other)
+
+  /** Compares value `i` with value `j` of `other`, unsigned. */
+  def compare(i: Int, other: ByteValues, j: Int): Int = {
+    val (from, to) = (start(i), other.start(j))
+    val n = math.min(length(i), other.length(j))
+    var k = 0
+    while (k < n && data(from + k) == other.data(to + k)) k += 1
+    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff)
+    else length(i) - other.length(j)
+  }
+
+  def bytes: Long = data.length + 4L * ends.length
+}
+
+private[sparkzorder] object ByteValues {
+
+  /** Unsigned order of `a` from `from` on, `length` bytes, and all of `b`. */
+  def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int = {
+    val n = math.min(length, b.length)
+    var i = 0
+    while (i < n && a(from + i) == b(i)) i += 1
+    if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
+  }
+
+  final class Builder(expected: Int) {
+    private var data = new Array[Byte](math.max(16, math.min(expected, 1 << 20) * 16))
+    private val ends = Array.newBuilder[Int]
+    private var length = 0
+    ends.sizeHint(expected)
+
+    def add(from: Array[Byte], offset: Int, count: Int): Unit = {
+      val end = length.toLong + count
+      if (end > Int.MaxValue - 16) {
+        throw new IllegalStateException(
+          "more than 2 GB of paths or bounds in one column of the index")
+      }
+      if (end > data.length) {
+        val grown = math.max(end, math.min(data.length * 2L, Int.MaxValue - 16L))
+        data = Arrays.copyOf(data, grown.toInt)
+      }
+      System.arraycopy(from, offset, data, length, count)
+      length = end.toInt
+      ends += length
+    }
+
+    def add(value: Array[Byte]): Unit = add(value, 0, value.length)
+    def add(from: ByteValues, i: Int): Unit = add(from.data, from.start(i), from.length(i))
+
+    def result(): ByteValues = new ByteValues(Arrays.copyOf(data, length), ends.result())
+  }
 }

@@ -46,35 +46,20 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /** The generation that queries read; None if there is no index. */
   def newest: Option[Generation] = {
-    val there = list()
-    generationsIn(there).headOption.map(Generation(_, identities(there).sorted.mkString(" ")))
+    val listed = list()
+    generationsIn(listed).headOption.map(Generation(_, identities(listed).sorted.mkString(" ")))
   }
 
-  private def list(): Seq[FileStatus] =
-    Directories.list(fs, directory).getOrElse(Nil)
+  private def list(): Seq[FileStatus] = Directories.list(fs, directory).getOrElse(Nil)
 
-  private def generationsIn(there: Seq[FileStatus]): Seq[FileStatus] =
-    there.filter(s => s.isFile && IndexStore.number(s).isDefined)
+  private def generationsIn(listed: Seq[FileStatus]): Seq[FileStatus] =
+    listed.filter(s => s.isFile && IndexStore.number(s).isDefined)
       .sortBy(s => -IndexStore.number(s).get)
 
-  private def identities(there: Seq[FileStatus]): Seq[String] =
-    there.map(_.getPath.getName).filter(_.startsWith(IndexStore.Identity))
+  private def identities(listed: Seq[FileStatus]): Seq[String] =
+    listed.map(_.getPath.getName).filter(_.startsWith(IndexStore.Identity))
 
   def exists: Boolean = generations().nonEmpty
-
-  /**
-   * Writes a generation with all entries, made from the newest generation. See [[change]].
-   *
-   * @param make the new content from the header and content of the newest generation that can be read
-   */
-  def update(
-      make: Option[(IndexHeader, IndexContent)] => (IndexContent, Option[Seq[Seq[String]]]),
-      readsInt96: Option[Boolean] = None): Option[FileStatus] = change(
-    { before =>
-      val (content, chosen) = make(before.map(b => (b.header, b.content())))
-      IndexChange(content, Set.empty, keepsOthers = false, chosen)
-    },
-    readsInt96)
 
   /**
    * Writes a generation made from the newest generation. If another writer adds a generation meanwhile,
@@ -141,7 +126,10 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         }
       } catch {
         case e: UnreadableIndexException =>
-          last.foreach(unreadable(_, e.getCause))
+          last.foreach(generation =>
+            logWarning(
+              s"the index ${generation.getPath} cannot be read and is not used",
+              e.getCause))
           // a new index would lose all entries and the columns that a user has chosen, so an error that may
           // pass must not lead to one
           if (IndexStore.mayPass(e.getCause)) {
@@ -162,13 +150,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       })
     catch { case NonFatal(e) => Left(e) }
 
-  private def unreadable(generation: FileStatus, e: Throwable): Unit =
-    logWarning(s"the index ${generation.getPath} cannot be read and is not used", e)
-
-  private def write(
-      content: IndexContent,
-      header: IndexHeader,
-      path: Path): Boolean = {
+  private def write(content: IndexContent, header: IndexHeader, path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
     if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
     fs.mkdirs(directory)
@@ -198,9 +180,9 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       values: Set[String]): Unit = {
     val keepFrom = last.flatMap(IndexStore.number).getOrElse(0L)
     val used = parts.toSet
-    val there = list()
-    val hasValues = there.exists(isValuesPart)
-    generationsIn(there).filter(s => IndexStore.number(s).exists(_ < keepFrom)).foreach { s =>
+    val listed = list()
+    val hasValues = listed.exists(isValuesPart)
+    generationsIn(listed).filter(s => IndexStore.number(s).exists(_ < keepFrom)).foreach { s =>
       // First the parts of the index of values that the generation names. Without the generation, nothing
       // distinguishes them from parts that a job is making.
       if (hasValues) valuesIn(s).filterNot(values).foreach(removeValuesPart)
@@ -208,9 +190,9 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     }
     val old = now - IndexStore.AbandonedMs
     // temporary files of writers that were killed
-    there.filter(s => s.getPath.getName.startsWith("_tmp_") && IndexStore.isBefore(s, old))
+    listed.filter(s => s.getPath.getName.startsWith("_tmp_") && IndexStore.isBefore(s, old))
       .foreach(s => Try(fs.delete(s.getPath, false)))
-    there.filter(s => isValuesPart(s) && !values(s.getPath.getName) && isAbandoned(s, old))
+    listed.filter(s => isValuesPart(s) && !values(s.getPath.getName) && isAbandoned(s, old))
       .foreach(s => Try(fs.delete(s.getPath, true)))
   }
 
@@ -236,14 +218,14 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
    * @param graceMs how long after the newest generation appeared queries may still read earlier generations
    */
   def superseded(graceMs: Long): Seq[FileStatus] = {
-    val there = list()
-    val parts = there.filter(isValuesPart)
-    val newest = if (parts.isEmpty) None else generationsIn(there).headOption
+    val listed = list()
+    val parts = listed.filter(isValuesPart)
+    val newest = if (parts.isEmpty) None else generationsIn(listed).headOption
     newest.flatMap(f => Try(new PartReader(f, conf).header).toOption.map(_ -> f)).toSeq.flatMap {
       case (header, generation) =>
         val used = valuesOf(Seq(header))
         val isOver = IndexStore.isBefore(generation, now - graceMs)
-        val named = generationsIn(there).tail.flatMap(valuesIn).toSet
+        val named = generationsIn(listed).tail.flatMap(valuesIn).toSet
         parts.filter { s =>
           val name = s.getPath.getName
           !used(name) && (if (named(name)) isOver else isAbandoned(s, now - IndexStore.AbandonedMs))
@@ -253,8 +235,6 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /** Removes a part of the index of values that no query reads any more. */
   def remove(superseded: FileStatus): Boolean = fs.delete(superseded.getPath, true)
-
-  /** The files of a part of the index of values. */
   def filesOf(part: FileStatus): Seq[FileStatus] =
     Directories.list(fs, part.getPath).getOrElse(Nil)
 
@@ -281,11 +261,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       Try(fs.listStatus(part.getPath).forall(IndexStore.isBefore(_, old))).getOrElse(false)
 
   private def now: Long = System.currentTimeMillis()
-
-  /** The directory of the index. */
   private[index] def home: Path = directory
-
-  /** Removes the index with all its generations. */
   def drop(): Unit = {
     val _ = fs.delete(directory, true)
   }

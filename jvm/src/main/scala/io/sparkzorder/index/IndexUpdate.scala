@@ -18,9 +18,9 @@ import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{NameList, Paths}
 
 /**
- * Keeps a table's index up to date with what has just been published. A rename keeps a file's length
- * and time, so the footer of a staged file also describes the file after the rename. Whatever goes
- * wrong here costs skipping, never rows: a file without an entry is read.
+ * Updates the index of a table after a run was published. A rename keeps a file's length and time, so the
+ * footer of a staged file also describes the file after the rename. An error here costs skipping and no rows,
+ * because queries read every file without an entry.
  */
 private[sparkzorder] object IndexUpdate extends Logging {
 
@@ -37,13 +37,13 @@ private[sparkzorder] object IndexUpdate extends Logging {
       footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
       target: Target): Unit = guarded(state.root) {
-    // the files that a shadow stands for may be read again
+    // a shadow may become inert, and then readers read the visible files again
     val gone = if (record.makesShadow) Set.empty[String] else replaced(Seq(record))
     update(session, state, target, ordering, gone) { choice =>
       val places = placesOf(record)
-      val making = new FooterEntries(choice)
+      val entries = new FooterEntries(choice)
       IndexContent.of(footers.flatMap(f =>
-        places.get(f.file.path.getName).map(making.of(f, _))))
+        places.get(f.file.path.getName).map(entries.of(f, _))))
     }
   }
 
@@ -64,12 +64,12 @@ private[sparkzorder] object IndexUpdate extends Logging {
       val conf = session.sessionState.newHadoopConf()
       // an undo brings files back; it is no reason to make an index where there is none
       if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
-        val there = added(state, done)
-        val names = there.flatMap(f => Relative.below(state.root, f.path)).toSet
+        val files = added(state, done)
+        val names = files.flatMap(f => Relative.below(state.root, f.path)).toSet
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         update(session, state, target, ordering, replaced(done) ++ names) { choice =>
-          new IndexBuild(session, state.root, choice, format = target.format).of(there).content
+          new IndexBuild(session, state.root, choice, format = target.format).of(files).content
         }
       }
     }
@@ -96,10 +96,10 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val chosen = header.flatMap(_.chosen)
     val columns = header.flatMap(_.values).map(_.columns)
     new IndexStore(state.root, conf).change { _ =>
-      val making =
-        new FooterEntries(ColumnChoice(chosen, ordering ++ columns.toSeq.flatten.map(Seq(_))))
+      val always = ordering ++ columns.toSeq.flatten.map(Seq(_))
+      val ofFooter = new FooterEntries(ColumnChoice(chosen, always))
       val entries = footers.flatMap { f =>
-        Relative.below(state.root, f.file.path).map(making.of(f, _))
+        Relative.below(state.root, f.file.path).map(ofFooter.of(f, _))
       }
       val values = columns.flatMap(HeaderValues.ofColumns)
       IndexChange(IndexContent.of(entries), Set.empty, keepsOthers = false, chosen, values)
@@ -108,8 +108,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
   }
 
   /**
-   * The columns of the property `zorder.index.values`, by their name parts. Left says why it cannot be read;
-   * the table has no index of values then.
+   * The columns of the property `zorder.index.values`, by their name parts. Left says why the property cannot be
+   * read; then the table gets no index of values.
    */
   def declaredValues(
       session: Session,
@@ -119,7 +119,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
       namesIn(session, text).left.map(why => s"${Settings.IndexValues.propertyKey} = $text: $why")
     }
 
-  /** Columns that are separated by commas and quoted as in SQL, by their name parts. Left says what is wrong. */
+  /** The name parts of columns that are separated by commas and quoted as in SQL. Left says what is wrong. */
   def namesIn(session: Session, text: String): Either[String, Seq[Seq[String]]] =
     try Right(NameList.split(text).map(session.sessionState.sqlParser.parseMultipartIdentifier))
     catch {
@@ -144,8 +144,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
           case None =>
             val declared = declaredValues(session, target.properties)
             declared.left.foreach(why => logWarning(s"no index of values of ${target.name}: $why"))
-            HeaderValues.ofColumns(
-              declared.getOrElse(Nil).filter(_.size == 1).map(_.head))
+            HeaderValues.ofColumns(declared.getOrElse(Nil).filter(_.size == 1).map(_.head))
         }
         val always = ordering ++ values.toSeq.flatMap(_.columns).map(Seq(_))
         val content = added(ColumnChoice(chosen, always))
@@ -155,19 +154,16 @@ private[sparkzorder] object IndexUpdate extends Logging {
     }
 
   private def guarded(root: Path)(body: => Any): Unit =
-    try {
-      val _ = body
-    } catch {
-      case NonFatal(e) => logWarning(s"the index of $root was not updated", e)
-    }
+    try body
+    catch { case NonFatal(e) => logWarning(s"the index of $root was not updated", e) }
 
   /** Files that runs added and that are in their folders now. */
   private def added(state: StateDirectory, records: Seq[Record]): Seq[DataFile] =
     records.flatMap(_.changes).groupBy(_.folder).toSeq.flatMap { case (folder, changes) =>
       val names = changes.flatMap(_.added.map(_.name)).toSet
       val path = Paths.folder(state.root, folder)
-      val there = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
-      there.filter(s => names(s.getPath.getName)).map(DataFile.alone)
+      val listed = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
+      listed.filter(s => names(s.getPath.getName)).map(DataFile.alone)
     }
 
   /** Where each staged file goes, by its name. */
@@ -175,12 +171,9 @@ private[sparkzorder] object IndexUpdate extends Logging {
     record.changes.flatMap(c =>
       c.added.map { a =>
         val place = if (record.makesShadow) Shadows.placeOf(record.run, a) else a.name
-        a.staged -> below(c.folder, place)
+        a.staged -> c.path(place)
       }).toMap
 
   private def replaced(records: Seq[Record]): Set[String] =
-    records.flatMap(_.changes.flatMap(c => c.replaced.map(r => below(c.folder, r.name)))).toSet
-
-  private def below(folder: String, name: String): String =
-    if (folder.isEmpty) name else s"$folder/$name"
+    records.flatMap(_.changes.flatMap(c => c.replaced.map(r => c.path(r.name)))).toSet
 }

@@ -5,11 +5,13 @@ package io.sparkzorder.index
 
 import java.util.Locale
 
-import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType
+import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import org.apache.spark.sql.types._
+
+import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
  * The type of a leaf column, as the index stores it. The type determines how values compare, but not how a
@@ -109,7 +111,6 @@ private[sparkzorder] object LeafType {
     case _ => OtherLeaf
   }
 
-  /** The type of a column in a file. */
   def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
     // Spark has no decimals of more digits, and their values may not fit into the 16 bytes of the index
     case d: DecimalLogicalTypeAnnotation =>
@@ -151,6 +152,63 @@ private[sparkzorder] object LeafType {
         _: JsonLogicalTypeAnnotation =>
       StringLeaf
     case _ => OtherLeaf
+  }
+}
+
+/** The type as which the values of a column are read unchanged from all files. */
+private[sparkzorder] object TypeToRead {
+
+  /** @param leaves the types of the column in the files, at least one; Left says why there is none */
+  def of(leaves: Seq[LeafType], format: DataFormat): Either[String, DataType] = {
+    val widens = format.readsWidened
+    def several = s"files store it as ${leaves.map(_.text).sorted.mkString(" and ")}"
+    leaves.distinct match {
+      case Seq(IntegerLeaf(bits)) => Right(integer(bits))
+      case Seq(FloatLeaf) => Right(FloatType)
+      case Seq(DoubleLeaf) => Right(DoubleType)
+      case Seq(d: DecimalLeaf) => Right(DecimalType(d.precision, d.scale))
+      case Seq(StringLeaf) => Right(StringType)
+      case Seq(BinaryLeaf) => Right(BinaryType)
+      case Seq(other) => Left(s"values of the type ${other.text} are not indexed")
+      case some if some.forall(l => l == StringLeaf || l == BinaryLeaf) && format == ParquetFiles =>
+        Right(BinaryType)
+      case some if widens && some.forall(l => l == FloatLeaf || l == DoubleLeaf) =>
+        Right(DoubleType)
+      case some if some.forall(_.isInstanceOf[IntegerLeaf]) =>
+        val bits = some.collect { case IntegerLeaf(b) => b }.max
+        if (widens || bits < 64) Right(integer(bits)) else Left(several)
+      case some if widens && some.forall(_.isInstanceOf[DecimalLeaf]) =>
+        val decimals = some.collect { case d: DecimalLeaf => d }
+        if (decimals.map(_.scale).distinct.size > 1) Left(several)
+        else Right(DecimalType(decimals.map(_.precision).max, decimals.head.scale))
+      case _ => Left(several)
+    }
+  }
+
+  /**
+   * The type as which the values of most files are read unchanged.
+   *
+   * @param files the number of files that store the column as each type, at least one type
+   * @return the type, and the types of these files; Left says why there is none
+   */
+  def ofMost(
+      files: Map[LeafType, Long],
+      format: DataFormat): Either[String, (DataType, Set[LeafType])] = {
+    val ordered = files.toSeq.sortBy { case (leaf, n) => (-n, leaf.text) }.map(_._1)
+    ordered.find(leaf => of(Seq(leaf), format).isRight) match {
+      case None => of(ordered.take(1), format).map(_ -> Set.empty)
+      case Some(first) =>
+        val together = ordered.foldLeft(Seq(first))((some, leaf) =>
+          if (of(some :+ leaf, format).isRight) some :+ leaf else some)
+        of(together, format).map(_ -> together.toSet)
+    }
+  }
+
+  private def integer(bits: Int): DataType = bits match {
+    case 8 => ByteType
+    case 16 => ShortType
+    case 32 => IntegerType
+    case _ => LongType
   }
 }
 

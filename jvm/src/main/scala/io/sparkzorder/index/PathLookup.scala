@@ -101,7 +101,6 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
     }
   }
 
-  /** Starts to look up the files of a listing. */
   def walk(): Walk = new Walk
 
   /**
@@ -189,8 +188,6 @@ private[sparkzorder] final class ListedEntries private (
     val positions: Array[Int],
     val entries: Array[Int],
     val sizes: Array[Int]) {
-
-  /** The size in memory, in bytes. */
   def bytes: Long = 4L * (firstRun.length + 3L * positions.length)
 }
 

@@ -16,78 +16,12 @@ import org.apache.spark.SparkException
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types._
+import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.index.values.{
-  ColumnToRead,
-  CoveredFiles,
-  FileToCover,
-  PostingsFormat,
-  ValueDomain,
-  ValuesJob,
-  ValuesPart,
-  WrittenPart
-}
+import io.sparkzorder.index.values._
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.table.{DataFile, DataFormat, Folder, ParquetFiles, TableFiles}
+import io.sparkzorder.table.{DataFile, DataFormat, Folder, TableFiles}
 import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Paths}
-
-/** The type as which the values of a column are read unchanged from all files. */
-private[sparkzorder] object TypeToRead {
-
-  /** @param leaves the types of the column in the files, at least one; Left says why there is none */
-  def of(leaves: Seq[LeafType], format: DataFormat): Either[String, DataType] = {
-    val widens = format.readsWidened
-    def several = s"files store it as ${leaves.map(_.text).sorted.mkString(" and ")}"
-    leaves.distinct match {
-      case Seq(IntegerLeaf(bits)) => Right(integer(bits))
-      case Seq(FloatLeaf) => Right(FloatType)
-      case Seq(DoubleLeaf) => Right(DoubleType)
-      case Seq(d: DecimalLeaf) => Right(DecimalType(d.precision, d.scale))
-      case Seq(StringLeaf) => Right(StringType)
-      case Seq(BinaryLeaf) => Right(BinaryType)
-      case Seq(other) => Left(s"values of the type ${other.text} are not indexed")
-      case some if some.forall(l => l == StringLeaf || l == BinaryLeaf) && format == ParquetFiles =>
-        Right(BinaryType)
-      case some if widens && some.forall(l => l == FloatLeaf || l == DoubleLeaf) =>
-        Right(DoubleType)
-      case some if some.forall(_.isInstanceOf[IntegerLeaf]) =>
-        val bits = some.collect { case IntegerLeaf(b) => b }.max
-        if (widens || bits < 64) Right(integer(bits)) else Left(several)
-      case some if widens && some.forall(_.isInstanceOf[DecimalLeaf]) =>
-        val decimals = some.collect { case d: DecimalLeaf => d }
-        if (decimals.map(_.scale).distinct.size > 1) Left(several)
-        else Right(DecimalType(decimals.map(_.precision).max, decimals.head.scale))
-      case _ => Left(several)
-    }
-  }
-
-  /**
-   * The type as which the values of most files are read unchanged.
-   *
-   * @param files the number of files that store the column as each type, at least one type
-   * @return the type, and the types of these files; Left says why there is none
-   */
-  def ofMost(
-      files: Map[LeafType, Long],
-      format: DataFormat): Either[String, (DataType, Set[LeafType])] = {
-    val ordered = files.toSeq.sortBy { case (leaf, n) => (-n, leaf.text) }.map(_._1)
-    ordered.find(leaf => of(Seq(leaf), format).isRight) match {
-      case None => of(ordered.take(1), format).map(_ -> Set.empty)
-      case Some(first) =>
-        val together = ordered.foldLeft(Seq(first))((some, leaf) =>
-          if (of(some :+ leaf, format).isRight) some :+ leaf else some)
-        of(together, format).map(_ -> together.toSet)
-    }
-  }
-
-  private def integer(bits: Int): DataType = bits match {
-    case 8 => ByteType
-    case 16 => ShortType
-    case 32 => IntegerType
-    case _ => LongType
-  }
-}
 
 /**
  * What an index of values holds of one column.
@@ -115,9 +49,9 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   private val store = new IndexStore(root, conf)
 
   /**
-   * Like [[run]], but an error is a warning: the index of bounds serves without values, too.
+   * Like [[run]], but an error is only a warning, because the index of bounds works without values.
    *
-   * @return why values are missing; None if none are
+   * @return why values are missing; None if no values are missing
    */
   def attempt(mayRebuild: Boolean): Option[String] = {
     val missing =
@@ -159,18 +93,18 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val table = index.table
     val wanted =
       (0 until table.size).filter(i => table.isLive(i) && columns.exists(_.isWanted(i)))
-    val there =
+    val now =
       if (wanted.isEmpty) Map.empty[String, FileStatus]
       else listed(wanted.map(table.path), table.size)
-    val read = wanted.filter(i => there.get(table.path(i)).exists(isSame(_, table, i)))
+    val read = wanted.filter(i => now.get(table.path(i)).exists(isSame(_, table, i)))
     val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
       val of = columns.filter(c => some.exists(c.isWanted))
-      jobs(index, of, some, some.map(i => there(table.path(i))))
+      jobs(index, of, some, some.map(i => now(table.path(i))))
     }.toSeq
     val (useful, empty) = written.partition(_.part.files.count > 0)
     empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
     if (useful.nonEmpty) {
-      // parts stay where fewer files could be read now
+      // the parts of a column stay if fewer of its files could be read now
       val rebuilt = columns.filter(_.isRebuilt).filter { c =>
         useful.filter(_.part.column == c.name).map(_.part.files.count.toLong).sum >= c.files
       }
@@ -181,13 +115,13 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
-      // else no query finds the file in the index
+      // no query finds another file in the index
       PathLookup.tellsChanges(table.modified(i))
 
-  // the files that no job could read, by their paths in the index
+  // paths of the files that no job could read
   private var unreadable = Vector.empty[String]
 
-  /** Halves the files of a job that fails, until the files that cannot be read are left alone. */
+  /** Halves the files of a job that fails, until only the files remain that cannot be read. */
   private def jobs(
       index: LoadedIndex,
       columns: Seq[Column],
@@ -198,7 +132,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       case e: SparkException
           if !JobCancellation.isCauseOf(e) && !session.sparkContext.isStopped =>
         val half = entries.size / 2
-        // an error that is none of a file would fail the jobs of all halves
+        // an error that is not of a single file would fail the jobs of all halves
         if (half == 0 || unreadable.size >= MaxUnreadable) {
           logWarning(s"values of ${entries.size} files cannot be read: ${files.head.getPath}", e)
           unreadable ++= entries.map(index.table.path(_))
@@ -293,10 +227,10 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   /**
-   * Those of some files that are there, by their paths below the root. Few files of a large table are looked at one
-   * by one: OPTIMIZE updates the index after each batch of a folder.
+   * The existing files among those of the given paths, by these paths below the root. A few files of a large table
+   * are looked up one by one, because OPTIMIZE updates the index after each batch of a folder.
    *
-   * @param all how many files the index has
+   * @param all the number of files in the index
    */
   private def listed(paths: Seq[String], all: Int): Map[String, FileStatus] =
     if (ManyFiles.areFew(paths.size, all)) {
@@ -316,13 +250,17 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
 private[sparkzorder] object ValuesUpdate {
 
-  /** Files that are looked for one by one. */
+  /** The number of unreadable files for which failed jobs are halved. */
   private val MaxUnreadable = 16
 
-  /** A column with so many parts gets no more of them, until REFRESH makes one of them all. */
+  /** A column with this many parts gets no further part, until REFRESH merges them into one. */
   val MostParts = 20
 
   private val CacheBytes = 256L << 20
+
+  /** The number of files in a bitmap. */
+  private def countOf(words: Array[Long]): Long =
+    words.map(w => java.lang.Long.bitCount(w).toLong).sum
 
   /** What the index holds of each column; nothing is cached. */
   def summaries(root: Path, conf: Configuration): Seq[ValuesSummary] =
@@ -335,9 +273,7 @@ private[sparkzorder] object ValuesUpdate {
           val parts = v.of(column)
           val covered = parts.map(_.domain).distinct.map { d =>
             // a damaged part covers no file
-            val words =
-              Try(index.valuesIn(column, d).map(_.covered)).toOption.flatten.toSeq.flatten
-            words.map(w => java.lang.Long.bitCount(w).toLong).sum
+            Try(index.valuesIn(column, d).map(_.covered)).toOption.flatten.fold(0L)(countOf)
           }.sum
           ValuesSummary(
             column,
@@ -388,15 +324,13 @@ private[sparkzorder] object ValuesUpdate {
       for ((t, leaves) <- most; domain <- ValueDomain.of(t)) yield {
         val isRead = stored.map(s => leaves(index.indexed(s).leafType))
         val parts = values.of(name)
-        val known = Try(
-          index.values(
-            name,
-            domain).map(_.covered).getOrElse(new Array[Long]((index.table.size + 63) / 64)))
-        val files = known.toOption.fold(0L)(_.map(w => java.lang.Long.bitCount(w).toLong).sum)
+        // fails if a part is damaged
+        val known = Try(index.values(name, domain).map(_.covered))
+        val covered = known.toOption.flatten
+        val files = covered.fold(0L)(countOf)
         val rebuilt = mayRebuild && parts.nonEmpty &&
           (known.isFailure || parts.size >= MostParts || parts.exists(_.domain != domain.text) ||
             2 * files < parts.map(_.files.toLong).sum)
-        val words = known.getOrElse(new Array[Long]((index.table.size + 63) / 64))
         Column(
           name,
           ColumnToRead(name, t, domain),
@@ -405,7 +339,7 @@ private[sparkzorder] object ValuesUpdate {
             val has = nulls.indices.filter(nulls(_)(i) >= 0)
             if (has.size == 1 && isRead(has.head)) Some(nulls(has.head)(i)) else None
           },
-          i => !rebuilt && (words(i >> 6) >>> i & 1L) != 0,
+          i => !rebuilt && covered.exists(words => (words(i >> 6) >>> i & 1L) != 0),
           files,
           rebuilt,
           isFull = !rebuilt && (parts.size >= MostParts || known.isFailure))

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.Json
 
-/** A file that a run replaced, as it was listed. */
+/** A file that an earlier run replaced, as it was listed. */
 private[sparkzorder] final case class PastFile(name: String, length: Long, modified: Long)
 
 /** Files of one folder that earlier runs replaced and whose rows are now in the files of a single run. */
@@ -19,11 +19,12 @@ private[sparkzorder] final case class PastFolder(folder: String, files: Seq[Past
 /**
  * A record in a checkpoint.
  *
- * @param whole true while something needs all of the record; its file is still there. False when only
- *   the files are left that the run added and no later one replaced; its file is not needed
- * @param conflict true when the run met a conflict; it stays whole then
- * @param past the files that this run replaced (only if the record is not whole), and their predecessors, which
- *   earlier runs replaced. They identify old files that were restored from a backup beside the newer files
+ * @param whole true while the whole record is needed, and its file stays. False when the entry lists only
+ *   the files that the run added and that no later run replaced; the file of the record is not needed then
+ * @param conflict true when the run met a conflict; its record stays whole
+ * @param past the files that this run replaced (only if the record is not whole), and the files that earlier
+ *   runs replaced on the way to them. By these, a reader recognises old files that were restored from a backup
+ *   beside the newer files
  */
 private[sparkzorder] final case class CheckpointEntry(
     number: Long,
@@ -33,17 +34,17 @@ private[sparkzorder] final case class CheckpointEntry(
     past: Seq[PastFolder] = Nil)
 
 /**
- * `_zorder/_commits/_checkpoint_<n>`: what the records up to number n still tell, in one file. Every
- * one of these runs is published.
+ * `_zorder/_commits/_checkpoint_<n>`: what is still needed of the records up to number n, in one file. All
+ * these runs are published.
  *
- * A record file up to n that the checkpoint does not hold whole counts for nothing: it is about to be
- * removed, or was created by a process that did not know that its number was used before.
+ * A record file up to n that the checkpoint does not hold whole is ignored. Either it is about to be removed,
+ * or a process created it that did not know that its number was used before.
  *
- * @param version format of the checkpoint; a newer one is not read
- * @param upTo number of the last record that it covers
- * @param next the run of record upTo + 1. A checkpoint is valid only beside that record: otherwise a delayed
- *   process has written it for a table that was overwritten since
- * @param checked how many added files there were when the folders were last looked at
+ * @param version the version of the format; a newer version is not read
+ * @param upTo the number of the last record that the checkpoint covers
+ * @param next the run of record upTo + 1. A checkpoint is valid only beside that record. Otherwise a delayed
+ *   process has written the checkpoint for a table that was overwritten since
+ * @param checked how many added files there were when the folders were last listed
  * @param records ascending by number
  */
 private[sparkzorder] final case class Checkpoint(
@@ -75,7 +76,7 @@ private[sparkzorder] object Checkpoint {
   /**
    * A checkpoint of a known version, each of whose records passes the check of records.
    *
-   * @throws java.io.IOException when it is none
+   * @throws java.io.IOException if the text is no such checkpoint
    */
   def fromJson(json: Array[Byte], upTo: Long): Checkpoint = {
     val tree = Json.mapper.readTree(json)
@@ -104,7 +105,7 @@ private[sparkzorder] object Checkpoint {
   }
 
   /**
-   * None when it is gone.
+   * Reads the checkpoint up to a number; None when its file does not exist.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
    */

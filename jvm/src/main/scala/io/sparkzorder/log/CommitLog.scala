@@ -3,7 +3,18 @@
 
 package io.sparkzorder.log
 
+import java.io.{File, FileNotFoundException}
 import java.util.concurrent.ConcurrentHashMap
+
+import scala.annotation.tailrec
+import scala.util.{Failure, Success, Try}
+
+import org.apache.hadoop.fs.FileStatus
+
+import org.apache.spark.internal.Logging
+
+import io.sparkzorder.errors.ZOrderException
+import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
 
 /**
  * A committed record in the memory of a reader, with what the reader has found out about its files. A
@@ -22,9 +33,7 @@ private[sparkzorder] final class KnownRecord(
 
   private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
 
-  /**
-   * True when an earlier read has found a file of this run, by its folder and name, nowhere in the table.
-   */
+  /** True when an earlier read has found the file of this name nowhere in the table. */
   def isGone(folder: String, name: String): Boolean = gone.contains(folder -> name)
 
   /**
@@ -61,23 +70,17 @@ private[sparkzorder] object KnownRecord {
       number,
       record,
       if (record != null && record.exchangesFiles) Option(record.changes).getOrElse(Nil) else Nil)
-
-  /** True for a run that met a conflict, which gives files back. */
-  def mayComeBack(known: KnownRecord, hasConflict: Long => Boolean): Boolean =
-    known.record != null && known.changes.nonEmpty && hasConflict(known.number)
 }
 
 /** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
-  private def known(entries: Seq[CheckpointEntry]) =
-    entries.map(KnownRecord(_))
 
   /** The runs that were published without a conflict. */
-  val settled: Seq[KnownRecord] = known(content.records.filterNot(_.conflict))
+  val settled: Seq[KnownRecord] = content.records.filterNot(_.conflict).map(KnownRecord(_))
 
   /** Runs that met a conflict. */
-  val conflicts: Seq[OpenRecord] =
-    known(content.records.filter(_.conflict)).map(OpenRecord(_, isDone = true, isSettled = false))
+  val conflicts: Seq[OpenRecord] = content.records.filter(_.conflict)
+    .map(e => OpenRecord(KnownRecord(e), isDone = true, isSettled = false))
 }
 
 /** The number of a record or of a checkpoint, and the identity of its file. */
@@ -157,4 +160,166 @@ private[sparkzorder] final case class CommitLog(
 
   /** True when every run is published, without a conflict. */
   def isSettled: Boolean = pending.isEmpty
+}
+
+/**
+ * Reads the records of a table. The reader lists `_commits` at each read, because a cache that expires by
+ * time could return a stale state. It reads only the newest checkpoint and the later records, and of these
+ * only the files that are not cached.
+ */
+private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
+
+  /** The files of all records; empty if the table has no state directory. */
+  def ids(): LogFiles =
+    History.cached(state.root.toString).filter(isUnchanged).map(_.ids).getOrElse(list())
+
+  private def list(): LogFiles = {
+    state.requireNoLinks()
+    val listed = state.files(state.commits)
+    val names = listed.map(_.getPath.getName).toSet
+    LogFiles(
+      listed.flatMap(s =>
+        Checkpoint.numberOf(s.getPath.getName).map(idOf(s, _))).sortBy(_.number),
+      listed.flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption.map(idOf(s, _)))
+        .sortBy(_.number).map(id => id -> names(LogFiles.doneMark(id.number))))
+  }
+
+  /**
+   * True if the directory has the same names as before, and the last record is the same file. On local
+   * disks, listing names is much faster than reading lengths and times. A record never changes; its file is
+   * replaced only if the whole table is created anew. Comparing the file of the last record is therefore
+   * enough.
+   */
+  private def isUnchanged(known: CommitLog): Boolean =
+    RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
+      state.requireNoLinks()
+      val names = Option(new File(state.commits.toUri.getPath).list()).toSeq.flatten
+        .filter(LogFiles.isRelevant).toSet
+      val last = known.ids.records.last._1
+      names == known.ids.names && statusOf(last.number).contains(last)
+    }
+
+  private def statusOf(number: Long): Option[RecordId] =
+    try Some(idOf(state.fs.getFileStatus(state.record(number)), number))
+    catch { case _: FileNotFoundException => None }
+
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if a record cannot be read whose
+   *   run is not done
+   */
+  @tailrec
+  def read(): CommitLog = {
+    val known = History.cached(state.root.toString)
+    val now = ids()
+    known.filter(_.ids == now).orElse(load(now, known)) match {
+      case Some(log) => log
+      case None => read()
+    }
+  }
+
+  /** Loads the records; None if the listed files changed meanwhile. */
+  private def load(now: LogFiles, before: Option[CommitLog]): Option[CommitLog] = {
+    val seen = new SeenRecords(before)
+    @tailrec
+    def attempt(candidates: List[RecordId]): Option[CommitLog] = candidates match {
+      case Nil => build(now, None, seen)
+      case id :: others =>
+        def read = Checkpoint.read(state, id.number).map(new KnownCheckpoint(id, _))
+        seen.checkpoint(id).orElse(read) match {
+          case None => None
+          case Some(c) if isOfThisTable(c, now, seen) => build(now, Some(c), seen)
+          case _ if list() != now => None
+          case _ => attempt(others)
+        }
+    }
+    val log = attempt(now.checkpoints.reverse.toList)
+    // While a mark is being written, its file is empty and the run counts as not done. The next read must
+    // read the complete mark, so this log is not cached.
+    log.filterNot(_.hasIncompleteMark).foreach(History.remember(state.root.toString, _))
+    log
+  }
+
+  /**
+   * False for a checkpoint that is left from before the table was overwritten. A next record that exists
+   * but cannot be read is no evidence against the checkpoint, and without the checkpoint all records in it
+   * would be lost.
+   */
+  private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
+    now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
+      Try(seen.record(id).fold(state.read(id.number))(_.record)) match {
+        case Success(record) => record == null || record.run == c.content.next
+        case Failure(_: ZOrderException) => state.status(state.record(id.number)).isDefined
+        case Failure(e) => throw e
+      }
+    }
+
+  private def build(
+      now: LogFiles,
+      checkpoint: Option[KnownCheckpoint],
+      seen: SeenRecords): Option[CommitLog] = {
+    val upTo = checkpoint.fold(0L)(_.id.number)
+    val files = now.records.filter(_._1.number > upTo)
+    // a slow listing can miss a file that is created or removed meanwhile, so gaps in the numbers are
+    // checked
+    val isWhole = files.map(_._1.number) == (upTo + 1 to upTo + files.size)
+    if (!isWhole && list() != now) None
+    else {
+      val loaded = ManyFiles.map(files) { case (id, marked) =>
+        seen.record(id).orElse(open(id, marked))
+          .map(k => seen.done(id).getOrElse(status(k, marked)))
+      }
+      val records = loaded.flatten
+      // a record may appear without its mark if both were removed during the listing, so it is listed again
+      val isSure = records.forall(_.isDone)
+      if (loaded.contains(None) || (!isSure && list() != now)) None
+      else {
+        val settled = checkpoint.toSeq.flatMap(_.settled)
+        Some(CommitLog(
+          now,
+          checkpoint,
+          records,
+          new History(state.root, settled ++ records.filter(_.isSettled).map(_.known)),
+          new Shadows(settled ++ records.map(_.known))))
+      }
+    }
+  }
+
+  private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
+    // A shadow is never published, so its run is done at once. For other runs, the content of the mark is
+    // checked: the mark may be left from a run that had this number before the table was overwritten.
+    val isDone = known.shadow.nonEmpty ||
+      marked && (known.record == null || state.isDone(known.number))
+    // a run that met a conflict gives files back
+    val hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
+    OpenRecord(known, isDone, isDone && !hasConflict)
+  }
+
+  private def open(id: RecordId, done: Boolean): Option[KnownRecord] =
+    Try(state.read(id.number)) match {
+      case Success(r) => Some(KnownRecord(id.number, r))
+      case Failure(_) if !list().records.contains(id -> done) => None
+      case Failure(e) if done =>
+        logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
+        Some(KnownRecord(id.number, null))
+      case Failure(e) => throw e
+    }
+
+  private def idOf(s: FileStatus, number: Long): RecordId =
+    RecordId(number, s.getLen, s.getModificationTime, Etags.of(s))
+}
+
+/** The records and the checkpoint that an earlier read has loaded. */
+private final class SeenRecords(before: Option[CommitLog]) {
+  private val records: Map[RecordId, OpenRecord] = before.toSeq.flatMap { log =>
+    val open = log.open.map(o => o.known.number -> o).toMap
+    log.ids.records.flatMap { case (id, _) => open.get(id.number).map(id -> _) }
+  }.toMap
+
+  def checkpoint(id: RecordId): Option[KnownCheckpoint] =
+    before.flatMap(_.checkpoint).filter(_.id == id)
+
+  def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
+
+  /** The record if its run was done at the earlier read; a run that is done stays done. */
+  def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
 }

@@ -9,6 +9,7 @@ import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Paths, WeightedCache}
 
@@ -50,13 +51,12 @@ private[sparkzorder] final class FolderHistory(
     live: Seq[(Added, Step)],
     replaced: Map[String, ReplacedName]) {
 
-  /** True for a listing that shows the folder as all runs have left it. */
+  /** True for a listing that agrees with what all runs together did to the folder. */
   def explains(listed: Map[String, FileStatus]): Boolean =
     live.forall { case (added, step) =>
       listed.contains(added.name) || step.known.isGone(step.change.folder, added.name)
     } && !listed.exists { case (name, s) =>
-      replaced.get(name).exists(_.is(s)) ||
-      TokenFile.isOne(name)
+      replaced.get(name).exists(_.is(s)) || TokenFile.isOne(name)
     }
 
   /**
@@ -69,7 +69,7 @@ private[sparkzorder] final class FolderHistory(
       listed: Map[String, FileStatus],
       hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
     val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    def isHidden = live.map(_._1.name).exists(hidden)
+    def isHidden = live.exists(l => hidden(l._1.name))
     if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
     else {
       val names = live.map(_._1.name).toSet
@@ -86,20 +86,18 @@ private[sparkzorder] final class FolderHistory(
   private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
     listed.get(a.name).exists(_.getLen == a.length)
 
-  // a query is planned several times with one listing, and each time would say the same
+  // a query is planned several times with one listing, and one warning is enough
   @volatile private var warned = Seq.empty[WeakReference[FileStatus]]
 
-  /** True when a disagreement is met for the first time in a listing, which may have one of each kind. */
-  def isNews(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
+  /** True when a disagreement is found for the first time in a listing, which may have one of each kind. */
+  def isNew(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
     val file = listed(found.names.head)
     val isNew = !warned.exists(_.get eq file)
-    if (isNew) {
-      warned = (new WeakReference(file) +: warned).take(History.Kinds)
-    }
+    if (isNew) warned = (new WeakReference(file) +: warned).take(History.Kinds)
     isNew
   }
 
-  // nothing that was explained ceases to be: steps do not change, and files that are gone stay gone
+  // a listing that was explained stays so: steps do not change, and files that are gone stay gone
   @volatile private var explained: Option[SeenListing] = None
 
   /** True for the files that were remembered last: the same objects in the same order. */
@@ -118,7 +116,7 @@ private[sparkzorder] final class FolderHistory(
  */
 private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
-  /** Made when a reader asks: a statement with many batches reads the log after each of them. */
+  /** Made on demand, because a statement with many batches reads the log after each batch. */
   lazy val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, underWay = false))).groupBy(_.change.folder)
       .map { case (folder, steps) =>
@@ -128,7 +126,7 @@ private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
 private[sparkzorder] object History {
 
-  /** Memory that a file name in a log takes, about. */
+  /** About the memory that one file name takes in a log. */
   private val BytesOfName = 300L
 
   /** The logs of all tables together may take one part in this many of the driver's memory. */
@@ -142,13 +140,13 @@ private[sparkzorder] object History {
   def cached(root: String): Option[CommitLog] = cache.get(root)
 
   /**
-   * Keeps the log of a table in memory; those that were used least recently go. The last one stays,
-   * however large it is: without it each query would read it again.
+   * Keeps the log of a table in memory, in the place of the logs that were used least recently. A log is kept
+   * even if it is larger than the limit, because else each query would read it again.
    */
   def remember(root: String, log: CommitLog): Unit =
     cache.put(root, log, math.max(Runtime.getRuntime.maxMemory / MemoryDivisor, weigh(log)))
 
-  /** As in a process that has not seen the table. */
+  /** Drops the log of a table, as in a process that has not read the table yet. */
   private[sparkzorder] def forget(root: String): Unit = cache.forget(root)
 
   private def weigh(log: CommitLog): Long = {
@@ -170,7 +168,7 @@ private[sparkzorder] object History {
       }
       step.change.added.foreach(a => live(a.name) = a -> step)
     }
-    // what UNDO has put back is no sign of an old listing
+    // a file that UNDO has put back does not show that a listing is old
     val out = replaced.map { case (name, r) =>
       name -> r.copy(identities =
         r.identities.filterNot(i => live.get(name).exists(_._1.length == i._1)))
@@ -192,4 +190,43 @@ private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
     while (i < seen.length && files.hasNext && (files.next() eq seen(i).get)) i += 1
     i == seen.length && !files.hasNext
   }
+}
+
+/**
+ * Files that another program has put into a folder under names that a run has replaced. The files of later
+ * runs have the rows of the replaced files.
+ */
+private[sparkzorder] sealed trait Disagreement {
+  def folder: Path
+
+  /** Names of the files, ascending. */
+  def names: Seq[String]
+
+  /** The newest run that replaced one of them. */
+  def run: String
+
+  /** The text in SHOW LAYOUT and in the driver's log. */
+  def warning: String
+}
+
+/**
+ * The replaced files themselves, with their length and modification time, as a restored backup has them. Their
+ * rows are in later files, so readers leave these files out.
+ */
+private[sparkzorder] final case class Returned(folder: Path, names: Seq[String], run: String)
+    extends Disagreement {
+  override def warning: String =
+    s"${ZOrderErrors.some(names)} in $folder were replaced by run $run and are there again; their " +
+      "rows are in other files, so they are left out. Readers without the extension read them twice"
+}
+
+/**
+ * Other files under these names, as a program leaves them that writes by fixed names and has run again.
+ * Readers read these files. Whether their rows are new is not known.
+ */
+private[sparkzorder] final case class Reused(folder: Path, names: Seq[String], run: String)
+    extends Disagreement {
+  override def warning: String =
+    s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and are other files; " +
+      "if a program wrote them again to correct rows, the old rows are in the table as well"
 }

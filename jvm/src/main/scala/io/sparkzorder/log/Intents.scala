@@ -8,8 +8,7 @@ import java.util.UUID
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.{ExclusiveFile, ManyFiles}
+import io.sparkzorder.util.{ExclusiveFile, Json, ManyFiles}
 
 /**
  * The folders in which a run makes its hidden directories. The intent is written before the first directory
@@ -30,43 +29,37 @@ private[sparkzorder] final case class Intent(
  */
 private[sparkzorder] final class Intents(state: StateDirectory) {
 
-  private def path(run: String): Path = state.intent(run)
-
   /**
    * Writes an intent. Its file appears at once with its whole content, because other processes read
    * intents.
    */
   def write(intent: Intent): Unit = {
     state.create()
-    val (file, id) = (path(intent.run), UUID.randomUUID().toString)
-    val _ = ExclusiveFile.create(state.fs, file, id, Record.toBytes(intent), state.conf)
+    val (file, id) = (state.intent(intent.run), UUID.randomUUID().toString)
+    val json = Json.mapper.writeValueAsBytes(intent)
+    val _ = ExclusiveFile.create(state.fs, file, id, json, state.conf)
   }
 
   /** The ids of the runs that have an intent. */
   def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
   /** True until the run has been cleaned up. */
-  def holds(run: String): Boolean = state.status(path(run)).isDefined
+  def holds(run: String): Boolean = state.status(state.intent(run)).isDefined
 
   def remove(run: String): Unit = {
-    val _ = state.fs.delete(path(run), false)
+    val _ = state.fs.delete(state.intent(run), false)
   }
 
   /** The intents, with their files; intents that are removed meanwhile are left out. */
   def all(): Seq[(FileStatus, Intent)] =
-    ManyFiles.map(files()) { s =>
-      state.content(s.getPath).map(bytes => s -> parse(s.getPath, bytes))
-    }.flatten
+    ManyFiles.map(files())(s => state.parsed(s.getPath)(parse(s.getPath, _)).map(s -> _)).flatten
 
   private def files() = state.files(state.runs)
     .filter(s => RecordCheck.isRun(s.getPath.getName.stripPrefix("_")))
 
-  private def parse(path: Path, bytes: Array[Byte]): Intent =
-    try {
-      val intent = Record.intent(bytes)
-      if (path.getName != s"_${intent.run}") throw new IOException("it is of another run")
-      intent
-    } catch {
-      case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
-    }
+  private def parse(path: Path, json: Array[Byte]): Intent = {
+    val intent = RecordCheck.require(Json.mapper.readValue(json, classOf[Intent]))
+    if (path.getName != s"_${intent.run}") throw new IOException("it is of another run")
+    intent
+  }
 }

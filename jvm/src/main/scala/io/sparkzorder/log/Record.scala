@@ -3,6 +3,11 @@
 
 package io.sparkzorder.log
 
+import java.io.IOException
+import java.util.UUID
+
+import scala.util.Try
+
 import org.apache.hadoop.fs.FileStatus
 
 import io.sparkzorder.util.{Etags, Json}
@@ -10,9 +15,9 @@ import io.sparkzorder.util.{Etags, Json}
 /**
  * A file that a run replaces, as it was listed.
  *
- * @param retained name under which it is kept in the directory of the run in its folder; a run that
- *   makes a shadow keeps none
- * @param etag version of the content, where the file system has such a thing; else empty
+ * @param retained the name under which it is kept in the directory of the run in its folder; empty for a
+ *   run that makes a shadow, which leaves the file where it is
+ * @param etag the version of the content, where the file system has ETags; else empty
  */
 private[sparkzorder] final case class Replaced(
     name: String,
@@ -29,10 +34,10 @@ private[sparkzorder] final case class Replaced(
 /**
  * A file that a run adds.
  *
- * @param staged name in the directory of the run in the folder, until it is visible
- * @param name final name
- * @param modified modification time in milliseconds of the file as written, which renames keep; 0 or
- *   less in a record that does not say
+ * @param staged the name in the directory of the run in the folder, until the file is visible
+ * @param name the final name
+ * @param modified the modification time of the written file in milliseconds, which renames keep; 0 or less
+ *   in a record that does not have it
  * @param region for a file of a first pass: the number, from 1, of the region of the plan that holds its rows,
  *   until the second pass has rewritten the region; 0 for any other file
  */
@@ -44,18 +49,22 @@ private[sparkzorder] final case class Added(
     modified: Long = -1L,
     region: Int = 0)
 
-/** What a run does to one folder; `folder` is relative to the table's root, empty for the root. */
+/** What a run does to one folder. `folder` is relative to the table's root, and empty for the root. */
 private[sparkzorder] final case class FolderChange(
     folder: String,
     replaced: Seq[Replaced],
-    added: Seq[Added])
+    added: Seq[Added]) {
+
+  /** The path of a file of the folder, relative to the table's root. */
+  def path(name: String): String = if (folder.isEmpty) name else s"$folder/$name"
+}
 
 /**
- * What a run took, by which DRY RUN predicts the next one.
+ * The cost of a run, by which DRY RUN predicts the cost of the next run.
  *
  * @param inputBytes bytes of the files that it replaced
  * @param shuffleBytes bytes that its shuffle wrote
- * @param millis from its first sampled row to its verified files
+ * @param millis the time from its first sampled row to its verified files
  */
 private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
 
@@ -63,18 +72,18 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
  * commit of a run, or the end of a dead run that was cleaned up.
  *
- * @param version format of the record; another one is not touched
+ * @param version the version of the format; a record of an unknown version is refused
  * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit. `abandon`
  *   restores the inputs of run `run` in every folder that is not published, and ends its shadow. `expired`
  *   announces that the files of the shadow of run `run` are about to be deleted that `changes` lists as added
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
- * @param targetFileSize bytes of a file that the run aimed at; 0 in a record that does not say
- * @param cost None in a record that does not say
+ * @param targetFileSize the target size of a file in bytes; 0 in a record that does not have it
+ * @param cost None in a record that does not have it
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  * @param suffix of the table's data files, such as `.parquet`
- * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another one; 0 for the
- *   first layout, and in a record that does not say
+ * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another layout; 0 for
+ *   the first layout, and in a record that does not have the time
  * @param mode `shadow` if the new files stay hidden beside the replaced ones; empty if names are exchanged
  * @param published the runs whose shadows get visible names by this run
  * @param plan the id of the plan in two passes that the run is a part of; empty for other runs
@@ -99,8 +108,6 @@ private[sparkzorder] final case class Record(
     published: Seq[String] = Nil,
     plan: String = "",
     level: String = "") {
-
-  /** The plan that the run is a part of. */
   def planId: Option[String] = Option(plan).filter(_.nonEmpty)
 
   /** The weights of the columns; empty if all are equal. */
@@ -114,6 +121,12 @@ private[sparkzorder] final case class Record(
 
   /** True when the record replaces files of the table by others, which get visible names. */
   def exchangesFiles: Boolean = commitsRun && !makesShadow
+
+  /** All files that the record adds. */
+  def added: Seq[Added] = changes.flatMap(_.added)
+
+  /** All files that the record replaces. */
+  def replaced: Seq[Replaced] = changes.flatMap(_.replaced)
 
   /** The runs whose shadows this run gives visible names. */
   def publishedRuns: Set[String] = Option(published).toSeq.flatten.toSet
@@ -141,7 +154,7 @@ private[sparkzorder] object Record {
 
   def toJson(record: Record): Array[Byte] = Json.mapper.writeValueAsBytes(record)
 
-  /** A record that says something of run `run` and changes no files. */
+  /** A record that ends or limits run `run` and changes no files. */
   def marker(kind: String, run: String, user: String): Record = Record(
     Version,
     kind,
@@ -152,23 +165,148 @@ private[sparkzorder] object Record {
     retainMs = 0L,
     changes = Nil)
 
-  def toBytes(intent: Intent): Array[Byte] = Json.mapper.writeValueAsBytes(intent)
-
-  /** @throws java.io.IOException when it is none */
-  def intent(json: Array[Byte]): Intent =
-    RecordCheck.require(Json.mapper.readValue(json, classOf[Intent]))
-
   /**
    * A record of a known version, all of whose names lead to where a run would have put them.
    *
-   * @throws java.io.IOException when it is none
+   * @throws java.io.IOException if the text is no such record
    */
   def fromJson(json: Array[Byte]): Record = {
     val version = Json.mapper.readTree(json).path("version").asInt(-1)
     if (!Versions(version)) {
-      throw new java.io.IOException(
+      throw new IOException(
         s"its format version is $version, known are ${Versions.toSeq.sorted.mkString(" and ")}")
     }
     RecordCheck.require(Json.mapper.readValue(json, classOf[Record]))
   }
+}
+
+/**
+ * Checks a record before it is used. A record lies in the table's directory, where other users may write.
+ * Its run, folders and file names become parts of paths that are renamed or deleted. So each path must be
+ * one that a run of spark-zorder could have made.
+ */
+private[sparkzorder] object RecordCheck {
+
+  // the name of a file in a hidden directory of a run
+  private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
+  private val Kinds =
+    Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon, Record.Expired)
+  private val Levels = Set("", Record.Dealt, Record.Final)
+  private val Suffix = "\\.[a-z]+".r.pattern
+
+  /** @throws java.io.IOException whose message names the problem */
+  def require(record: Record): Record = {
+    if (record == null) wrong("it is empty")
+    if (!Kinds.contains(record.kind)) wrong(s"its kind is ${record.kind}")
+    if (!isRun(record.run)) wrong(s"its run ${record.run} is not an id of a run")
+    if (record.columns == null || record.columns.contains(null)) wrong("it has no columns")
+    if (record.weights == null || !record.weights.forall(isWeight) ||
+      record.weights.nonEmpty && record.weights.size != record.columns.size) {
+      wrong("its weights do not fit its columns")
+    }
+    if (record.retainMs < 0) wrong(s"its retention is ${record.retainMs}")
+    if (record.changes == null || record.changes.contains(null)) wrong("it has no changes")
+    if (record.undone == null || !record.undone.forall(isRun)) {
+      wrong(s"the run ${record.undone} that it undoes is not an id of a run")
+    }
+    if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
+    if (record.suffix == null ||
+      record.commitsRun && !Suffix.matcher(record.suffix).matches()) {
+      wrong(s"${record.suffix} is not a suffix of a file name")
+    }
+    // null in a record of an older release
+    if (Option(record.mode).exists(_.nonEmpty) && !record.makesShadow) {
+      wrong(s"its mode is ${record.mode}")
+    }
+    checkPlan(record)
+    record.changes.foreach(require(_, record))
+    record.publishedRuns.filterNot(isRun).foreach(r => wrong(s"$r is not an id of a run"))
+    val isOfShadow = record.makesShadow || record.kind == Record.Expired
+    if (isOfShadow != (record.version == Record.ShadowVersion)) {
+      wrong(s"its format version ${record.version} does not fit its kind and mode")
+    }
+    repeated(record.changes.map(_.folder)).foreach(f => wrong(s"it names the folder $f twice"))
+    record
+  }
+
+  /** A wrong plan can only place rows badly, but the id of the plan becomes the name of a file. */
+  private def checkPlan(record: Record): Unit = {
+    // null in a record of an older release
+    val level = Option(record.level).getOrElse("")
+    if (!Levels(level) || level.isEmpty != record.planId.isEmpty) wrong(s"its level is $level")
+    record.planId.filterNot(isRun).foreach(p => wrong(s"its plan $p is not an id of a plan"))
+    if (record.planId.isDefined && record.kind != Record.Optimize) wrong("it has a plan")
+  }
+
+  /** @throws java.io.IOException whose message names the problem */
+  def require(intent: Intent): Intent = {
+    if (intent == null || !isRun(intent.run)) wrong("it names no run")
+    if (intent.folders == null || !intent.folders.forall(isFolder))
+      wrong("it names something that is not a folder of the table")
+    if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
+    intent
+  }
+
+  /** @throws java.io.IOException whose message names the problem */
+  def require(past: PastFolder): Unit = {
+    if (past == null || !isFolder(past.folder)) wrong(s"$past is not a folder of the table")
+    if (past.files == null || past.files.exists(f => f == null || !isFile(f.name))) {
+      wrong(s"${past.folder} has a past file without a valid name")
+    }
+  }
+
+  private def isWeight(w: java.lang.Double): Boolean =
+    w != null && w > 0 && !w.isInfinite
+
+  /** True for an id of a run: a UUID in its canonical form. */
+  def isRun(id: String): Boolean =
+    id != null && Try(UUID.fromString(id).toString == id).getOrElse(false)
+
+  private def require(change: FolderChange, record: Record): Unit = {
+    if (!isFolder(change.folder)) wrong(s"${change.folder} is not a folder of the table")
+    if (change.replaced == null || change.added == null) wrong("a folder has no files")
+    change.replaced.foreach { r =>
+      if (r == null || !isFile(r.name)) wrong(s"$r is not a file of a folder")
+      if (!isOwnName(r.retained) && !(record.makesShadow && r.retained == "")) {
+        wrong(s"${r.retained} cannot be the hidden name of a replaced file")
+      }
+      if (r.length < 0) wrong(s"${r.name} has ${r.length} bytes")
+    }
+    change.added.foreach { a =>
+      if (a == null || !isFile(a.name)) wrong(s"$a is not a file of a folder")
+      if (!isOwnName(a.staged)) wrong(s"${a.staged} cannot be the hidden name of a new file")
+      if (a.length < 0 || a.rows < 0) wrong(s"${a.name} has ${a.length} bytes, ${a.rows} rows")
+      if (a.region < 0 || a.region > 0 && record.level != Record.Dealt) {
+        wrong(s"${a.name} lies in the region ${a.region}")
+      }
+      if (record.kind == Record.Optimize && isHidden(a.name)) wrong(s"${a.name} would be hidden")
+    }
+    val hidden = change.replaced.map(_.retained).filter(_.nonEmpty) ++ change.added.map(_.staged)
+    Seq(change.replaced.map(_.name), change.added.map(_.name), hidden)
+      .flatMap(repeated(_)).foreach(n => wrong(s"it names $n twice"))
+  }
+
+  /** True for the name of a file in a folder. A name such as `../a` would lead elsewhere. */
+  private def isFile(name: String): Boolean =
+    name != null && name.nonEmpty && name != "." && name != ".." &&
+      !name.exists(c => c == '/' || c == '\u0000') && !name.startsWith(StateDirectory.Name)
+
+  private def isHidden(name: String): Boolean = name.startsWith("_") || name.startsWith(".")
+
+  private def isOwnName(name: String): Boolean =
+    name != null && OwnName.matcher(name).matches() && !RunFolder.isToken(name)
+
+  /**
+   * True for a relative path that stays below the table: no part is empty, leads up, or begins like our own
+   * directory `_zorder`. Only a partition directory may begin so, as in `_zorder_a=1`.
+   */
+  private def isFolder(folder: String): Boolean =
+    folder != null && (folder.isEmpty || folder.split("/", -1).forall(part =>
+      isFile(part) || (part.contains("=") && isFile(part.stripPrefix(StateDirectory.Name)))))
+
+  /** A name that occurs more than once. */
+  private def repeated(names: Seq[String]): Option[String] =
+    names.diff(names.distinct).headOption
+
+  private def wrong(problem: String): Nothing = throw new IOException(problem)
 }

@@ -11,14 +11,36 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, RawFiles}
 
+/** How far a committed run is in one folder. The place of its token tells it. */
+private[sparkzorder] sealed trait FolderState
+private[sparkzorder] object FolderState {
+
+  /** Nothing of the run is visible. */
+  case object Committed extends FolderState
+
+  /** The folder is being published. Readers read the new files. */
+  case object Publishing extends FolderState
+
+  /** Every new file is visible. */
+  case object Published extends FolderState
+
+  /** Another program changed the folder, or the run is abandoned. Readers read the old files. */
+  case object Conflict extends FolderState
+
+  /**
+   * There is no token. As a rule the folder was dropped, or a program overwrote it that does not touch hidden
+   * names. If replaced files of the run are still hidden there, see [[RunFolder.isInDoubt]].
+   */
+  case object Overwritten extends FolderState
+}
+
 /**
- * What a committed run does in one folder. All that it has there lies in a hidden directory of the
- * folder, `_zorder_<run>`: new files until they are visible, replaced ones until they expire, and the
- * token, an empty data file. Every rename goes into that directory or out of it. A program that
- * overwrites or drops the folder takes the directory away, and the end of a conflict removes the directory:
- * then no late publisher can rename anything any more.
+ * What a committed run does in one folder. The run has a hidden directory there, `_zorder_<run>`, with the new
+ * files until they are visible, the replaced files until they expire, and the token, an empty data file. Every
+ * rename goes into that directory or out of it. A program that overwrites or drops the folder removes the
+ * directory, and so does the end of a conflict. After that, no late publisher can rename anything.
  *
- * Each method may be repeated, and several processes may be in it at once.
+ * Each method may be repeated, and several processes may run it at once.
  *
  * @param change what the run does to the folder
  */
@@ -38,10 +60,10 @@ private[sparkzorder] final class RunFolder(
   private def inFolder(files: Seq[Replaced]) = state.named(folder, files.map(_.name))
   private def hidden(a: Added) = new Path(own, a.staged)
 
-  // the names that an undo brings back may be used by others meanwhile
+  // an undo brings back old names, which other programs may use meanwhile
   private val bringsBack = record.kind == Record.Undo
 
-  /** Where the token is. It moves in this order, and so it is looked for: none is missed on its way. */
+  /** Where the token is. The search follows the order in which the token moves, so it does not miss a move. */
   def folderState: FolderState =
     if (exists(new Path(own, RunFolder.Waiting))) FolderState.Committed
     else if (exists(token)) FolderState.Publishing
@@ -51,9 +73,9 @@ private[sparkzorder] final class RunFolder(
     else FolderState.Overwritten
 
   /**
-   * True when a replaced file lies in the run's directory and the token is gone: another program
-   * has overwritten the folder and spared hidden names, or has removed the token alone, an empty file. The
-   * caller must not choose between the two.
+   * True when the token is gone and a replaced file is in the run's directory. Another program has either
+   * overwritten the folder without its hidden names, or removed only the token, which is an empty file. The
+   * caller must not decide which of the two has happened.
    */
   def isInDoubt: Boolean = folderState == FolderState.Overwritten && {
     val here = state.byName(own)
@@ -61,15 +83,14 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * True when the token is gone, and every replaced file has its name: the folder was not overwritten,
-   * and nothing of the run was visible.
+   * True when the token is gone and every replaced file still has its name. Then the folder was not
+   * overwritten, and no file of the run was visible.
    */
   def isUntouched: Boolean = folderState == FolderState.Overwritten && exists(own) && {
     val here = inFolder(change.replaced)
     change.replaced.nonEmpty && change.replaced.forall(r => here.get(r.name).exists(r.is))
   }
 
-  /** The error for a folder that is in doubt. */
   def doubt: ZOrderException =
     ZOrderErrors.folderInDoubt(folder.toString, record.run, own.toString)
 
@@ -77,8 +98,8 @@ private[sparkzorder] final class RunFolder(
   def isThere: Boolean = exists(own) || exists(closed)
 
   /**
-   * Where a new file is now, in the order in which it moves. It is hidden again where the token was taken
-   * away meanwhile.
+   * Where a new file is now, by a search in the order in which it moves. A publisher that finds the token gone
+   * hides the file again.
    */
   def find(a: Added): Option[FileStatus] =
     status(hidden(a)).orElse(status(visible(a))).orElse(status(hidden(a)))
@@ -106,11 +127,11 @@ private[sparkzorder] final class RunFolder(
     }
   }
 
-  /** A name that an undo brings back and that another program's file has. */
-  def takenName: Option[String] = if (bringsBack) first(change.added)(taken) else None
+  /** A name that an undo brings back, but that a file of another program has now. */
+  def occupiedName: Option[String] = if (bringsBack) first(change.added)(occupied) else None
 
-  // in this order: once it is visible, it is not hidden any more
-  private def taken(a: Added): Option[String] =
+  // in this order, because a file that becomes visible is not hidden any more
+  private def occupied(a: Added): Option[String] =
     if (exists(visible(a)) && exists(hidden(a))) Some(s"a file ${a.name} was written there")
     else None
 
@@ -122,19 +143,19 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed"))
   }
 
-  /** True when a new file is visible; then all replaced ones were hidden before. */
+  /** True when a new file is visible. All replaced files were hidden before. */
   def isRevealing: Boolean = {
     val here = state.named(folder, change.added.map(_.name))
     change.added.exists(a =>
       here.contains(a.name) && exists(visible(a)) && !(bringsBack && exists(hidden(a))))
   }
 
-  /** Shows the token: a program that overwrites what it sees takes it away. */
+  /** Makes the token visible, so that a program that overwrites the visible files removes the token. */
   def showToken(): Unit = {
     val _ = move(new Path(own, RunFolder.Waiting), token)
   }
 
-  /** Hides the replaced files, and looks at each where it arrives. */
+  /** Hides the replaced files, and checks that each has arrived. */
   def retain(): Option[String] = {
     val here = inFolder(change.replaced)
     ManyFiles.map(change.replaced.filter(r => here.get(r.name).exists(r.is))) { r =>
@@ -148,13 +169,13 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * Gives the new files their names, as long as the token is beside them. The look at the token after a
-   * rename is also the one before the next rename of the same thread.
+   * Gives the new files their names, as long as the token is beside them. Each thread looks at the token once
+   * between two renames.
    */
   def reveal(): Option[String] = {
     def gone = if (exists(token)) None else Some(overwritten)
     def revealed(a: Added): Option[String] = {
-      val problem = if (bringsBack) taken(a) else None
+      val problem = if (bringsBack) occupied(a) else None
       if (problem.isEmpty) move(hidden(a), visible(a))
       problem.orElse(gone)
     }
@@ -163,8 +184,8 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * A new file that another program removed when it was visible, or was about to be. The others stay:
-   * old files that came back would double what that program wrote instead.
+   * A new file that another program removed when it was visible or about to become visible. The other new
+   * files stay. If the old files came back, they would repeat rows that the program may have written anew.
    */
   def lostNew: Option[String] = {
     val here = state.named(folder, change.added.map(_.name))
@@ -173,38 +194,38 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed while it was being published"))
   }
 
-  /** Ends the folder as published. False when the token is not beside the data any more. */
+  /** Marks the folder published. False when the token is not beside the data any more. */
   def finish(): Boolean = move(token, new Path(own, RunFolder.Finished))
 
-  /** Takes the token for a conflict. After that no process can finish the folder. */
+  /** Makes the token that of a conflict. After that no process can finish the folder. */
   def decideConflict(): Unit = {
     val to = new Path(own, RunFolder.Conflict)
     val _ = move(new Path(own, RunFolder.Waiting), to) || move(token, to)
   }
 
-  /** Takes the new files back into the run's directory. */
+  /** Moves the new files back into the run's directory. */
   def hideAgain(): Unit = {
     ManyFiles.map(change.added)(a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), hidden(a)))
     ()
   }
 
-  /** Makes the token of a conflict where another program has removed the run's token, and nothing else. */
+  /** Makes a token of a conflict in a folder where another program has removed only the run's token. */
   def putConflict(): Unit = state.write(new Path(own, RunFolder.Conflict), Array.emptyByteArray)
 
-  /** Syncs the renames so far, where the disk would not keep their order in a power failure. */
+  /** Syncs the renames so far, because a disk may not keep their order in a power failure. */
   def sync(): Unit = Durable.directories(fs, Seq(folder, own))
 
   /**
    * Ends the folder in a conflict.
    *
-   * A local disk looks a directory up first and renames a file in it afterwards: a late publisher may
-   * hold the run's directory although its name has changed. So the directory is emptied and removed,
-   * and nothing can be renamed in one that is removed. Only then is anything given back.
+   * A local disk first looks up a directory and then renames a file in it. So a late publisher may still hold
+   * the run's directory after the directory was renamed. Therefore the directory is emptied and removed first:
+   * in a removed directory nothing can be renamed. Only then do the replaced files get their names again.
    *
-   * @param restore whether the replaced files get their names again: the folder was not overwritten
-   * @param isHiding whether a replaced file that is nowhere may have been hidden when it was removed. Then the
-   *   new files are perhaps the last to have its rows, and stay
+   * @param restore true to give the replaced files their names again, because the folder was not overwritten
+   * @param isHiding true if a replaced file that is nowhere may have been hidden when it was removed. Then
+   *   perhaps only the new files have its rows, and they stay
    * @return what became of the replaced files, as a sentence
    */
   def resolve(restore: Boolean, isHiding: Boolean): String = {
@@ -223,15 +244,15 @@ private[sparkzorder] final class RunFolder(
         // a program that has written over a name has replaced these rows
         change.replaced.filterNot(r => exists(original(r)) || exists(new Path(closed, r.retained)))
       }
-    // what an undo was to bring back stays
+    // the files that an undo was to bring back stay
     if (!bringsBack && nowhere.isEmpty) {
       ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
     }
-    // of a folder whose overwriter has failed half way: it took our directory, and not this
+    // a program that failed while it overwrote the folder may have removed our directory and not the token
     delete(token)
     val left = state.byName(closed)
     if (left.keys.forall(n => restore && n == RunFolder.Conflict || ChangeCopy.isOne(n))) {
-      // the token last: it tells readers that the old files count
+      // the token goes last, because it tells readers to read the old files
       left.keys.toSeq.sortBy(_ == RunFolder.Conflict).foreach(n => delete(new Path(closed, n)))
       Directories.removeEmpty(fs, closed)
     }
@@ -265,14 +286,14 @@ private[sparkzorder] final class RunFolder(
     status(new Path(own, r.retained)) match {
       case Some(s) if r.is(s) => None
       case Some(_) =>
-        // written over the old name between our look and our rename: another program's
+        // another program has written this file under the old name between our look and our rename
         if (!exists(original(r))) move(new Path(own, r.retained), original(r))
         Some(s"the file ${r.name} was overwritten")
       case None =>
         Some(s"the file ${r.name} was ${if (wasThere) "overwritten" else "removed"}")
     }
 
-  /** @return false when `from` is not there, or the directory of `to` */
+  /** @return false when `from`, or the directory of `to`, does not exist */
   private def move(from: Path, to: Path): Boolean = {
     val moved = FileMove.rename(fs, from, to)
     if (!moved && exists(from) && exists(to.getParent)) {
@@ -284,7 +305,10 @@ private[sparkzorder] final class RunFolder(
   private def first[A](files: Seq[A])(problem: A => Option[String]): Option[String] =
     ManyFiles.firstProblem(files)(problem)
 
-  /** A new name holds the id of the run. A copy of the table may have other times, and no other program the name. */
+  /**
+   * True for a visible file that is a new file of the run. Only an undo checks the time: any other run has its id
+   * in the name of the file, and a copy of the table may have other times.
+   */
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length &&
       (!bringsBack || a.modified <= 0 || s.getModificationTime == a.modified)
@@ -300,8 +324,6 @@ private[sparkzorder] object RunFolder {
   val Waiting = "_waiting"
   val Finished = "_finished"
   val Conflict = "_conflict"
-
-  /** Directory of a run in a folder. */
   def directory(run: String): String = s"_zorder_$run"
 
   private val Directory = s"${directory("([0-9a-f-]{36})")}(?:_closed)?".r

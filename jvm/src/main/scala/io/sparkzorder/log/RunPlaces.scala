@@ -3,6 +3,10 @@
 
 package io.sparkzorder.log
 
+import java.io.IOException
+import java.nio.charset.StandardCharsets.UTF_8
+import java.security.MessageDigest
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.util.ManyFiles
@@ -36,18 +40,19 @@ private[sparkzorder] final class RunPlaces(
     ManyFiles.map(record.changes)(c => c -> placeOf(c))
 
   // the search lists every folder of the table, so it runs only if a directory is not where it was made
-  private lazy val elsewhere: Map[String, String] =
-    if (places.forall(_._2 == Here)) Map.empty
+  private lazy val elsewhere: Map[String, String] = {
+    val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
+    if (missing.isEmpty) Map.empty
     else {
-      val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
       val found = search()
       // a search may miss a folder that is renamed while other folders are listed
       if (missing.forall(found.contains)) found else found ++ search()
     }
+  }
 
   /**
-   * Each change of the record, together with the same change at the present path of its folder. The second
-   * is None if the folder is found nowhere, and its old path has the run's directory of another folder.
+   * Each change of the record, and the same change with the present path of its folder. There is no present
+   * path if the folder is found nowhere, and its old path has the run's directory of another folder.
    */
   lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
     val folder =
@@ -95,8 +100,7 @@ private[sparkzorder] object RunPlaces {
       list: Path => Map[String, FileStatus],
       isWanted: String => Boolean = _ => true): Map[String, String] = {
     val seen = state.runDirectories().collect {
-      case (run, folder, _) if isWanted(run) =>
-        run -> folder
+      case (run, folder, _) if isWanted(run) => run -> folder
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>
       // after a conflict, the copy moves from the first directory to the second
@@ -104,4 +108,52 @@ private[sparkzorder] object RunPlaces {
         .flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
     }.flatten.toMap
   }
+}
+
+/**
+ * A copy of the record, reduced to the change of one folder, in the run's hidden directory of that folder.
+ * Another program may rename, move or exchange the folder. Then the path in the record does not lead to the
+ * folder any more, and the copy identifies it.
+ *
+ * The name of the copy has the run and a hash of the folder's path. So a listing of the hidden directory
+ * tells whether the directory is still in the folder for which it was made.
+ */
+private[sparkzorder] object ChangeCopy {
+  private val Prefix = "_change_"
+  private val HashBytes = 8
+
+  def isOne(name: String): Boolean = name.startsWith(Prefix)
+
+  /** @param folder relative to the table's root */
+  def name(run: String, folder: String): String = s"$Prefix${run}_${hash(folder)}"
+
+  /** The copies of a run among the names in a directory. */
+  def of(run: String, names: Iterable[String]): Iterable[String] =
+    names.filter(_.startsWith(s"$Prefix${run}_"))
+
+  /** Writes the copy of one change. Must be called before the record is committed. */
+  def write(state: StateDirectory, record: Record, change: FolderChange): Unit =
+    state.write(
+      new Path(state.own(change.folder, record.run), name(record.run, change.folder)),
+      Record.toJson(record.copy(changes = Seq(change))))
+
+  /**
+   * The record of a copy, which has one change. None when the copy is gone.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
+   */
+  def read(state: StateDirectory, path: Path): Option[Record] =
+    state.parsed(path) { json =>
+      val record = Record.fromJson(json)
+      if (record.changes.size != 1 ||
+        path.getName != name(record.run, record.changes.head.folder)) {
+        throw new IOException(
+          "its name is not that of its run and folder, or it has several changes")
+      }
+      record
+    }
+
+  private def hash(folder: String): String =
+    MessageDigest.getInstance("SHA-256").digest(folder.getBytes(UTF_8)).take(HashBytes)
+      .map(b => f"$b%02x").mkString
 }

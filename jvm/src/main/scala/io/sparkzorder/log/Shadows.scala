@@ -7,12 +7,12 @@ import org.apache.hadoop.fs.Path
 
 /**
  * The shadows of a table: runs whose new files stay hidden beside the files that they replace. The visible
- * files stay the truth; a shadow is only another way to read them.
+ * files define the content of the table, and a shadow is only another way to read it.
  *
  * @param records ascending by number
  */
 private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
-  // of a damaged record nothing is known
+  // a record that cannot be read tells nothing
   private val readable = records.filter(_.record != null)
 
   private val abandoned: Map[String, KnownRecord] =
@@ -56,7 +56,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     } yield run -> c.folder
   }
 
-  /** True where a later run that counts has given files of a run visible names, or is about to. */
+  /** True where a later run in force has given files of a run visible names, or is about to do so. */
   def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 
   private lazy val hidden: Map[(String, String, String), Added] = (for {
@@ -65,20 +65,21 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     a <- c.added
   } yield (c.folder, k.record.run, a.staged) -> a).toMap
 
-  /** True for a hidden file that stands for the visible ones of a folder. */
-  def holds(folder: String, path: Path): Boolean =
+  private def hiddenAt(folder: String, path: Path): Option[Added] =
     RunFolder.runOf(path.getParent.getName)
-      .exists(run => hidden.contains((folder, run, path.getName)))
+      .flatMap(run => hidden.get((folder, run, path.getName)))
+
+  /** True for a hidden file that stands for visible files of a folder. */
+  def holds(folder: String, path: Path): Boolean = hiddenAt(folder, path).isDefined
 
   /**
-   * The name by which records know a file of a folder: that of a hidden file of a shadow, else the name of the
-   * file.
+   * The name that the records have for a file of a folder. For a hidden file of a shadow this is its final
+   * name, not the name of the file.
    *
    * @param folder relative name of the folder
    */
   def nameOf(folder: String, path: Path): String =
-    RunFolder.runOf(path.getParent.getName)
-      .flatMap(run => hidden.get((folder, run, path.getName))).fold(path.getName)(_.name)
+    hiddenAt(folder, path).fold(path.getName)(_.name)
 }
 
 private[sparkzorder] object Shadows {

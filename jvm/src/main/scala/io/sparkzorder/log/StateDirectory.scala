@@ -3,18 +3,20 @@
 
 package io.sparkzorder.log
 
-import java.io.FileNotFoundException
+import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.NoSuchFileException
+import java.nio.file.{Files, NoSuchFileException, Path => LocalPath, Paths => LocalPaths}
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
+import scala.collection.mutable
 import scala.util.{Failure, Success, Try}
 
 import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
+import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException, Path}
+import org.apache.hadoop.security.AccessControlException
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util._
@@ -37,16 +39,14 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] val runs = new Path(home, "_runs")
 
   private[sparkzorder] def intent(run: String): Path = links.require(new Path(runs, s"_$run"))
-
-  /** The directory of a run in a folder. */
   private[sparkzorder] def own(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), RunFolder.directory(run)))
 
-  /** Where the files of that directory are after a conflict. */
+  /** The directory to which a conflict moves the files of [[own]]. */
   private[sparkzorder] def closed(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_closed"))
 
-  /** Where the token of a run is for a moment before the commit, to see whether renames are allowed. */
+  /** The directory in which a run tries, before its commit, whether it may rename the token. */
   private[sparkzorder] def trial(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_trial"))
 
@@ -61,56 +61,40 @@ private[sparkzorder] final class StateDirectory(
   private def done(number: Long): Path = new Path(commits, s"_${number}_done")
   private def conflict(number: Long): Path = new Path(commits, s"_${number}_conflict")
 
-  /** Makes the directory and the note that explains it, if they are not there. */
+  /** Makes the directory and its README, if they do not exist. */
   def create(): Unit = {
     requireNoLinks()
     if (!ObjectStore.isOne(fs)) {
       fs.mkdirs(commits)
       fs.mkdirs(runs)
     }
-    val note = new Path(home, "_README")
-    if (!fs.exists(note)) write(note, StateDirectory.Note.getBytes(UTF_8))
+    val readme = new Path(home, "_README")
+    if (!fs.exists(readme)) write(readme, StateDirectory.Readme.getBytes(UTF_8))
   }
 
   /**
-   * Refuses state that is not all in this directory.
+   * Refuses a directory with a symbolic link, which would lead out of the directory.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when something is a link
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
    */
   def requireNoLinks(): Unit = links.requireIn(home)
-
-  /** Numbers of all records, ascending. */
-  def numbers(): Seq[Long] = {
-    requireNoLinks()
-    files(commits)
-      .flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption)
-      .sorted
-  }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE */
   def read(number: Long): Record = {
     val path = record(number)
-    parse(
-      path,
-      content(path).getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone")))
+    parsed(path)(Record.fromJson)
+      .getOrElse(throw ZOrderErrors.stateUnreadable(path.toString, "it is gone"))
   }
-
-  private def parse(path: Path, json: Array[Byte]): Record =
-    try Record.fromJson(json)
-    catch {
-      case e: java.io.IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
-    }
 
   /** True when the run of record `number` is marked done. */
-  def isDone(number: Long): Boolean = content(done(number)).exists { mark =>
-    holds(number, new String(mark, UTF_8))
-  }
+  def isDone(number: Long): Boolean =
+    content(done(number)).exists(mark => holds(number, new String(mark, UTF_8)))
 
   /**
    * Marks the run of a record done.
    *
-   * @param run goes into the mark: a publisher that comes late, after the table was overwritten and
-   *   optimized anew, must not mark another run that has taken the number
+   * @param run written into the mark. A late publisher, after the table was overwritten and optimized anew,
+   *   must not mark another run whose record has the same number
    */
   def markDone(number: Long, run: String): Unit =
     // a mark that exists is not written again, and a new one appears at once: no reader may see it empty
@@ -118,31 +102,28 @@ private[sparkzorder] final class StateDirectory(
       ExclusiveFile.replace(fs, links.require(done(number)), run.getBytes(UTF_8), conf)
     }
 
-  /** When a record was marked done, in milliseconds; None when the mark is gone. */
+  /** When a record was marked done, in milliseconds; None without a mark. */
   def doneSince(number: Long): Option[Long] = status(done(number)).map(_.getModificationTime)
 
   /**
-   * When a run replaced its files, in milliseconds; None when it is not marked done. The retention begins
-   * here. The file system's clock gives the time of the mark, and the driver's clock that of the record:
-   * the later one counts, so that a clock that is slow lets nothing expire.
+   * When a run replaced its files, in milliseconds; None when the run is not marked done. The retention
+   * begins at this time. The clock of the file system gives the time of the mark, and the clock of the driver
+   * the time of the record. The later time counts, so that nothing expires early by a slow clock.
    */
   def replacedSince(number: Long, record: Record): Option[Long] =
     doneSince(number).map(math.max(_, record.createdMs))
 
-  /** Notes that some folder of a run was not published: its retained files may be the only copy. */
+  /** Marks a run that was not published in some folder. Its retained files may be the only copy of rows. */
   def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
-  /** True while the run's record is there; the record vanishes when another program overwrites the whole table. */
+  /** True while the run's record exists. It vanishes when another program overwrites the whole table. */
   def holds(number: Long, run: String): Boolean =
-    content(record(number)).exists(parse(record(number), _).run == run)
+    parsed(record(number))(Record.fromJson).exists(_.run == run)
 
-  /** Length and modification time of a record; None when it is not there. */
+  /** Length and modification time of a record; None when the record does not exist. */
   def identity(number: Long): Option[(Long, Long)] =
-    try {
-      val s = fs.getFileStatus(links.require(record(number)))
-      Some(s.getLen -> s.getModificationTime)
-    } catch { case _: FileNotFoundException => None }
+    status(links.require(record(number))).map(s => s.getLen -> s.getModificationTime)
 
   /**
    * Creates record `number`, unless it is there or was there: exactly one of several creators succeeds.
@@ -150,8 +131,8 @@ private[sparkzorder] final class StateDirectory(
   def createRecord(number: Long, record: Record): Boolean = {
     create(number, Record.toJson(record), StateDirectory.Attempts) && {
       Durable.directories(fs, Seq(commits))
-      // A process that paused after it saw the number free may find it free again, because a checkpoint has
-      // removed the record. Its own record is void then.
+      // A process may pause after it saw that the number is free. Meanwhile other processes may use the number,
+      // and a checkpoint may remove their record. The record of this process is void then.
       val isUsed =
         files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
           new CommitLogReader(this).read().upTo >= number
@@ -176,7 +157,7 @@ private[sparkzorder] final class StateDirectory(
   def temporary(): Seq[FileStatus] =
     (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith("_tmp_"))
 
-  /** Status of a file; None when it is not there. */
+  /** Status of a file; None when it does not exist. */
   private[sparkzorder] def status(path: Path): Option[FileStatus] =
     try {
       val seen = fs.getFileStatus(path)
@@ -187,7 +168,7 @@ private[sparkzorder] final class StateDirectory(
       else None
     } catch { case _: FileNotFoundException => None }
 
-  /** Files of a directory by name; none when it is not there. */
+  /** The files of a directory by name; empty when the directory does not exist. */
   private[sparkzorder] def byName(directory: Path): Map[String, FileStatus] =
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
@@ -210,8 +191,8 @@ private[sparkzorder] final class StateDirectory(
     }
 
   /**
-   * The root and all directories below it that may hold data files, each with what lies in it. Directories that
-   * are tables with a `_zorder` of their own are left out, with everything below them.
+   * The root and all directories below it that may have data files, each with its entries. A directory that is
+   * a table with its own `_zorder` is left out, and so is everything below it.
    */
   private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
@@ -225,7 +206,7 @@ private[sparkzorder] final class StateDirectory(
     below(Seq(root))
   }
 
-  /** The hidden directories of runs in all folders: the run, the folder by its relative name, the path. */
+  /** The hidden directories of runs in all folders: the run, the relative name of the folder, the path. */
   private[sparkzorder] def runDirectories(): Seq[(String, String, Path)] = for {
     (folder, seen) <- walk()
     directory <- seen if directory.isDirectory
@@ -239,18 +220,31 @@ private[sparkzorder] final class StateDirectory(
     !links.isLink(s.getPath)
   }
 
-  /** What lies in a directory; nothing when it is not there. */
+  /** The entries of a directory; empty when the directory does not exist. */
   def files(directory: Path): Seq[FileStatus] =
     Directories.list(fs, directory).getOrElse(Nil)
 
-  /** Like [[files]], for reports: nothing if the directory cannot be listed. */
+  /** Like [[files]], for reports: empty also when the directory cannot be listed. */
   def readableFiles(directory: Path): Seq[FileStatus] =
     try files(directory)
-    catch { case _: java.io.IOException => Nil }
+    catch { case _: IOException => Nil }
 
   /** Writes a small file where its directory exists. */
   private[sparkzorder] def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, links.require(path), content)
+
+  /**
+   * Reads and parses a file; None when it does not exist.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if `parse` throws an IOException
+   */
+  private[sparkzorder] def parsed[T](path: Path)(parse: Array[Byte] => T): Option[T] =
+    content(path).map { bytes =>
+      try parse(bytes)
+      catch {
+        case e: IOException => throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+      }
+    }
 
   private[sparkzorder] def content(path: Path): Option[Array[Byte]] =
     content(links.require(path), StateDirectory.Attempts)
@@ -279,7 +273,7 @@ private[sparkzorder] object StateDirectory {
 
   private val Attempts = 3
 
-  private val Note =
+  private val Readme =
     """This directory belongs to spark-zorder, which laid out the data files of this table.
       |
       |_index     min, max and null count of every data file, by which queries skip files
@@ -297,4 +291,82 @@ private[sparkzorder] object StateDirectory {
       |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed. That
       |directory, and the _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
       |""".stripMargin
+}
+
+/**
+ * Refuses symbolic links on local disk. A user who may write into a table could put a link there, through
+ * which we would change files that this user may not change. spark-zorder itself never makes a link. So
+ * neither a directory of ours, nor anything in it, nor a folder that a record names may be a link.
+ *
+ * @param root the table's directory, which may be reached through links
+ */
+private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
+  // other file systems with tables of spark-zorder have no links; tests use the scheme `faulty`
+  private val isLocal = Set("file", "faulty")(fs.getUri.getScheme)
+  private val top: LocalPath = if (isLocal) local(root) else null
+
+  /**
+   * @param path below the table
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the path leads through a
+   *   link
+   */
+  def require(path: Path): Path = {
+    if (isLocal) {
+      var part = local(path)
+      while (part != null && part != top) {
+        if (Files.isSymbolicLink(part)) {
+          throw ZOrderErrors.stateUnreadable(path.toString, s"$part is a symbolic link")
+        }
+        part = part.getParent
+      }
+    }
+    path
+  }
+
+  /** Like [[require]], for a directory and for each entry of the directory. */
+  def requireIn(directory: Path): Unit =
+    if (isLocal) {
+      require(directory)
+      Option(local(directory).toFile.list()).toSeq.flatten.map(local(directory).resolve(_))
+        .find(Files.isSymbolicLink(_)).foreach { link =>
+          throw ZOrderErrors.stateUnreadable(link.toString, "it is a symbolic link")
+        }
+    }
+
+  /** True for a path that is a symbolic link itself. */
+  def isLink(path: Path): Boolean = isLocal && Files.isSymbolicLink(local(path))
+
+  private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)
+}
+
+/** Finds the tables to which given directories may belong. */
+private[sparkzorder] object StateSearch {
+
+  /**
+   * The state of each given directory, and of each directory above, that has a `_zorder`. So a read of one
+   * partition finds the state of its table. The result is not cached, because the first OPTIMIZE may have
+   * made `_zorder` a moment ago.
+   */
+  def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
+    val seen = mutable.HashSet.empty[Path]
+    val candidates = directories.flatMap { start =>
+      val fs = RawFiles.of(start, conf)
+      Iterator.iterate(fs.makeQualified(start))(_.getParent)
+        .takeWhile(d => d != null && seen.add(d))
+        .map(_ -> fs)
+        .toList
+    }
+    // a read may name thousands of directories
+    ManyFiles.map(candidates) { case (d, fs) =>
+      if (exists(fs, new Path(d, StateDirectory.Name))) Some(new StateDirectory(d, conf)) else None
+    }.flatten
+  }
+
+  private def exists(fs: FileSystem, path: Path): Boolean =
+    try fs.getFileStatus(path).isDirectory
+    catch {
+      // not found, no permission, or the given path is a file, which has nothing below it
+      case _: FileNotFoundException | _: AccessControlException | _: ParentNotDirectoryException =>
+        false
+    }
 }

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.log
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.table.TableFiles
 
@@ -16,23 +16,22 @@ import io.sparkzorder.table.TableFiles
  * run ends the effect of the record.
  */
 private[sparkzorder] final class TableLog private (state: StateDirectory, seen: CommitLog) {
-  private def numbered(entries: Seq[CheckpointEntry]) = entries.map(e => e.number -> e.record)
-  private lazy val (whole, reduced) =
-    seen.checkpoint.toSeq.flatMap(_.content.records).partition(_.whole)
+  private val covered = seen.checkpoint.toSeq.flatMap(_.content.records)
 
   // a reader skips a record of a published run that cannot be read, but the callers here need its content
   private def recordOf(o: OpenRecord): (Long, Record) =
     o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
 
   /** The records that still have a file of their own, with their numbers, ascending. */
-  lazy val records: Seq[(Long, Record)] = numbered(whole) ++ seen.open.map(recordOf)
+  lazy val records: Seq[(Long, Record)] =
+    covered.filter(_.whole).map(e => e.number -> e.record) ++ seen.open.map(recordOf)
 
   /**
    * [[records]], and the reduced records of a checkpoint, which list only added files that no later run has
    * replaced. Ascending by number.
    */
   lazy val all: Seq[(Long, Record)] =
-    if (reduced.isEmpty) records else (records ++ numbered(reduced)).sortBy(_._1)
+    (records ++ covered.filterNot(_.whole).map(e => e.number -> e.record)).sortBy(_._1)
 
   private lazy val runs = new Runs(all)
 
@@ -160,4 +159,20 @@ private[sparkzorder] object Runs {
   /** The columns of the newest run with columns. A run without columns keeps the layout that it finds. */
   def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
     newestFirst.map(_._2.columns).find(_.nonEmpty)
+}
+
+/** A listing of the data files of some folders. It may be of any age. */
+private[sparkzorder] trait FolderListing {
+
+  /** The files of a folder by name; None when the listing does not cover the folder. */
+  def files(folder: Path): Option[Map[String, FileStatus]]
+
+  /**
+   * The files of a folder in the order of the listing; None if the listing must first group its files.
+   */
+  def inOrder(folder: Path): Option[Iterator[FileStatus]] = None
+}
+
+private[sparkzorder] object FolderListing {
+  type Files = Map[Path, Map[String, FileStatus]]
 }

@@ -3,13 +3,18 @@
 
 package io.sparkzorder.snapshot
 
-import org.apache.hadoop.fs.Path
+import scala.annotation.tailrec
+import scala.util.Try
 
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 
-import io.sparkzorder.log.{FolderListing, StateDirectory}
-import io.sparkzorder.table.{DataFile, Folder, TableFiles}
-import io.sparkzorder.util.ObjectStore
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log._
+import io.sparkzorder.table.{DataFile, Folder, TableFiles, TokenFile}
+import io.sparkzorder.util.{ManyFiles, ObjectStore}
 
 /** Whether a listing takes hidden files of shadows in the place of visible ones. */
 private[sparkzorder] sealed trait ShadowUse
@@ -18,10 +23,10 @@ private[sparkzorder] object ShadowUse {
   /** The visible files, as other engines see them. */
   case object Off extends ShadowUse
 
-  /** Shadows, by what the records say. A hidden file that somebody has deleted is an error of the reader. */
+  /** Shadows by the records alone. A reader fails on a hidden file that another program has deleted. */
   case object ByRecords extends ShadowUse
 
-  /** Shadows, all of whose files are looked for. */
+  /** Shadows whose hidden files are all looked up. */
   case object Checked extends ShadowUse
 
   /** A look costs a request for each folder on an object store, and next to nothing elsewhere. */
@@ -36,14 +41,14 @@ private[sparkzorder] object ShadowUse {
 private[sparkzorder] object Snapshot {
 
   /**
-   * What the folders of a listing hold, where that is not what was listed; by the final names of the
-   * files, as a file that is still hidden lies elsewhere. The listing may be of any age. It is made
-   * before the records are read, and they are read here.
+   * The folders whose files differ from the listing, each with its files by final name. A file that is still
+   * hidden has another path than its final name says. The listing may be of any age. It must be made before this
+   * call, which reads the records.
    *
-   * @param upTo number of the newest record whose run may bring rows that were not listed: a later run
-   *   counts only if all files that it replaced are there. None for all runs
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when a run is committed and
-   *   not published, and its record cannot be read: what the table holds is not known then
+   * @param upTo the number of the newest record whose run may add rows that were not listed. A later run counts
+   *   only if all files that it replaced are listed. None if all runs count
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
+   *   run cannot be read, because then the content of the table is not known
    */
   def of(
       state: StateDirectory,
@@ -53,7 +58,8 @@ private[sparkzorder] object Snapshot {
     new Overlay(state, shadows, upTo).over(listing)
 
   /**
-   * A listing of a table as the records have it: replaced files out, new ones in, wherever they are.
+   * A listing of a table with the records laid over it: without replaced files, and with new files, wherever they
+   * are.
    *
    * @param whole false when only the folders of `listed` were listed
    */
@@ -78,7 +84,7 @@ private[sparkzorder] object Snapshot {
       shadows)
     if (changed.isEmpty) listed
     else {
-      // a folder whose files are all hidden is no folder to Spark
+      // Spark does not list a folder whose files are all hidden
       def known(path: Path) = folders.getOrElse(path, new Folder(path, InternalRow.empty))
       val others = listed.files.filterNot(f => changed.contains(f.folder.path))
       val now = changed.toSeq.sortBy(_._1.toString).flatMap { case (path, own) =>
@@ -91,4 +97,240 @@ private[sparkzorder] object Snapshot {
         files = others ++ now)
     }
   }
+}
+
+/**
+ * What readers with the extension see: a listing with the committed runs of a table laid over it. A reader gets
+ * the old files of a run until the commit of the run, and the new files from then on, however many of the files
+ * are renamed. Never writes.
+ *
+ * The listing is made first, and the records are read afterwards. A run that is not among the records was
+ * committed after the listing, so the listing has the files from before the run. Files are looked up later, at
+ * several times. If the records have changed by the end, everything is done again. [[FolderOverlay]] has the
+ * argument for one folder.
+ */
+private[snapshot] final class Overlay(
+    state: StateDirectory,
+    shadows: ShadowUse,
+    upTo: Option[Long] = None)
+    extends Logging {
+  private val reader = new CommitLogReader(state)
+
+  /**
+   * The folders whose listed files are not the files to read, each with its files to read, by final name. A file
+   * that is still hidden has another path than its final name says.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
+   *   run cannot be read, because then the content of the table is not known; ZORDER_LISTING_INCOMPLETE when
+   *   the listing lacks the files of a folder that was moved since
+   */
+  @tailrec
+  def over(listing: FolderListing, left: Int = Overlay.MaxTries): FolderListing.Files =
+    attempt(listing) match {
+      case Some(files) => files
+      case None if left > 0 => over(listing, left - 1)
+      case None =>
+        throw ZOrderErrors.stateUnreadable(state.commits.toString, "it changes all the time")
+    }
+
+  /** None when the records have changed meanwhile, or a folder of an unfinished run was moved. */
+  private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
+    val log = reader.read()
+    val present = new PresentFiles(state)
+    val moves = new MovedFolders(state, listing, present)
+    val open = underWay(log.pending, listing, present)
+    val byFolder = open.groupBy(_.change.folder)
+    val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
+      .flatMap { case (_, history) => settledFolder(history, listing, present, moves).toSeq }
+    val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
+      val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
+      val (lost, others) = changes.partition(_.isLost)
+      val steps = done ++ others.map(c =>
+        Step(c.run.known, c.change, underWay = c.state == FolderState.Publishing))
+      val listed = listing.files(path(folder)).getOrElse(Map.empty)
+      // first the files that a lost run gives back, because a later run may replace them
+      val kept = withoutLost(listed, lost, steps, moves)
+      val files =
+        lay(
+          path(folder),
+          steps.sortBy(_.known.number).toIndexedSeq,
+          others.map(c => c.run.known -> c.run).toMap,
+          kept,
+          present,
+          moves).getOrElse(kept)
+      Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
+    }
+    val moved = Try(moves.search())
+    val visible = (settled ++ changed).toMap
+    val shadowed = if (shadows == ShadowUse.Off) Nil
+    else {
+      val covered = log.shadows.folders.toSeq.flatMap { case (folder, steps) =>
+        visible.get(path(folder)).orElse(listing.files(path(folder))).map((folder, steps, _))
+      }
+      ManyFiles.map(covered) { case (folder, steps, now) =>
+        shadowedFolder(log.shadows, folder, steps, now, present).map(path(folder) -> _)
+      }.flatten
+    }
+    if ((open.nonEmpty || present.used) && reader.ids() != log.ids || moved.get) None
+    else Some(visible ++ shadowed)
+  }
+
+  /** The files of a folder by the names in the records; None if no shadow stands for any of them. */
+  private def shadowedFolder(
+      known: Shadows,
+      folder: String,
+      steps: IndexedSeq[Step],
+      visible: Map[String, FileStatus],
+      present: PresentFiles): Option[Map[String, FileStatus]] = {
+    val looks = shadows == ShadowUse.Checked
+    val data = visible.filterNot(f => TokenFile.isOne(f._1))
+    val isThere = Shadowed.isThere(known, state, folder, present, looks) _
+    new FolderShadow(steps, isThere).over(data)
+      .filterNot(result => looks && isOfOtherFiles(data -- result.keys, present.in(path(folder))))
+      .map(_.map { case (name, f) =>
+        name -> f.status.getOrElse {
+          val (step, a) = f.shadow.get
+          hidden(new Path(state.own(folder, step.known.record.run), a.staged), a)
+        }
+      })
+  }
+
+  /**
+   * True if another program has removed or replaced files since Spark listed them. A reader without the
+   * extension fails on such a listing, and does not read the rows that were removed.
+   */
+  private def isOfOtherFiles(
+      listed: Map[String, FileStatus],
+      now: Map[String, FileStatus]): Boolean = listed.exists { case (name, s) =>
+    !now.get(name).exists(n =>
+      n.getLen == s.getLen && n.getModificationTime == s.getModificationTime)
+  }
+
+  private def hidden(path: Path, a: Added): FileStatus =
+    new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
+
+  /**
+   * A listing without the changes of lost runs. While such a run is being ended, the files that it has hidden are
+   * read wherever they are, and its new files are not read. Once the run is done, the folder has the files that
+   * the run keeps there, and other programs have added or removed all else. A listed file that is found nowhere
+   * stays in the listing, and Spark reports that it is missing.
+   */
+  private def withoutLost(
+      listed: Map[String, FileStatus],
+      lost: Seq[OpenChange],
+      steps: Seq[Step],
+      moves: MovedFolders): Map[String, FileStatus] =
+    if (lost.isEmpty) listed
+    else {
+      val files = listed.filterNot(f => TokenFile.isOne(f._1))
+      val returning = lost.flatMap(c =>
+        c.run.comingBack(
+          c.change,
+          r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
+        .toMap
+      val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
+      // where another program has removed the run's directory, the folder has what this program has left
+      val leaving = for {
+        c <- lost if c.run.isDone || c.state == FolderState.Conflict
+        a <- c.change.added
+        s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
+          s.getModificationTime == a.modified
+      } yield a.name
+      def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
+        s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))
+      def isPublished(c: OpenChange) = staying.get(c).exists(_.nonEmpty) ||
+        c.change.added.exists(a => isReplaced(c, a.name))
+      val gone = for {
+        c <- lost
+        r <- c.change.replaced if files.get(r.name).exists(r.is)
+        if returning.contains(r.name) || isPublished(c)
+      } yield r.name
+      for {
+        c <- lost if !isPublished(c)
+        r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
+        if !isReplaced(c, r.name)
+      } moves.add(c.run, c.change, r)
+      // another file of such a name belongs to another program
+      val others = files -- leaving -- gone
+      returning ++ staying.values.flatten ++ others
+    }
+
+  private def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
+
+  private case class OpenChange(run: UnfinishedRun, change: FolderChange, state: FolderState) {
+    def isLost: Boolean = state == FolderState.Conflict || state == FolderState.Overwritten
+  }
+
+  private def underWay(
+      pending: Seq[OpenRecord],
+      listing: FolderListing,
+      present: PresentFiles): Seq[OpenChange] = for {
+    record <- pending
+    run = new UnfinishedRun(state, record.known, record.isDone, present)
+    change <- run.changes if listing.files(path(change.folder)).isDefined
+  } yield OpenChange(run, change, run.folderState(change))
+
+  /**
+   * A folder without a run under way. Mostly a comparison of the names is enough. For the listing of the last query
+   * not even this is needed.
+   */
+  private def settledFolder(
+      history: FolderHistory,
+      listing: FolderListing,
+      present: PresentFiles,
+      moves: MovedFolders): Option[(Path, Map[String, FileStatus])] = {
+    val folder = history.path
+    if (listing.inOrder(folder).exists(history.hasExplained)) None
+    else listing.files(folder).flatMap { listed =>
+      warnOf(history, listed, present)
+      if (history.explains(listed)) {
+        listing.inOrder(folder).foreach(history.rememberExplained)
+        None
+      } else lay(folder, history.steps, Map.empty, listed, present, moves).map(folder -> _)
+    }
+  }
+
+  /** Warns of returned files. A slow or old listing may show such a file after it is gone, so each is looked up. */
+  private def warnOf(
+      history: FolderHistory,
+      listed: Map[String, FileStatus],
+      present: PresentFiles): Unit =
+    history.disagreements(listed)
+      .filter(d => d.names.exists(present.in(history.path).contains) && history.isNew(d, listed))
+      .foreach(d => logWarning(d.warning))
+
+  private def lay(
+      folder: Path,
+      steps: IndexedSeq[Step],
+      open: Map[KnownRecord, UnfinishedRun],
+      listed: Map[String, FileStatus],
+      present: PresentFiles,
+      moves: MovedFolders): Option[Map[String, FileStatus]] = {
+    def now(step: Step, added: Added): Option[FileStatus] =
+      if (step.known.isGone(step.change.folder, added.name)) None
+      else {
+        val there = present.in(folder).get(added.name)
+        open.get(step.known).filter(_ => step.underWay) match {
+          case Some(run) =>
+            val found = there.orElse(run.onItsWay(step.change, added))
+            if (found.isEmpty) moves.add(run, step.change)
+            found
+          case None =>
+            if (there.isEmpty) moves.add(step.known, step.change, added)
+            there
+        }
+      }
+    val files = new FolderOverlay(steps, listed, now, upTo).result()
+    files.foreach(f =>
+      logInfo(s"reading ${f.size} files of $folder instead of ${listed.size} listed ones"))
+    files
+  }
+
+  private def path(folder: String): Path = state.folder(folder)
+}
+
+private object Overlay {
+
+  // a try fails only if a run was committed or published meanwhile
+  val MaxTries = 1000
 }

@@ -5,9 +5,13 @@ package io.sparkzorder.snapshot
 
 import java.util.concurrent.ConcurrentHashMap
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log._
+import io.sparkzorder.util.Paths
 
 /**
  * A reader's view of a committed run that is not published, or that met a conflict: where the files of the
@@ -69,7 +73,7 @@ private[snapshot] final class UnfinishedRun(
     if (change.added.exists(a => isHere(a) && !isHidden(a))) FolderState.Publishing
     else if (isMissing) lookAgain(files, change)
     // an undo cannot bring back a file whose name another program has taken
-    else if (files.takenName.isDefined) FolderState.Conflict
+    else if (files.occupiedName.isDefined) FolderState.Conflict
     else if (change.replaced.forall(r =>
         hidden.get(r.retained).exists(r.is) || here.get(r.name).exists(r.is) ||
           files.find(r).exists(r.is))) FolderState.Publishing
@@ -118,10 +122,121 @@ private[snapshot] final class UnfinishedRun(
 private[snapshot] final class PresentFiles(state: StateDirectory) {
   private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]
 
-  /** True when a directory was listed. Then the reader combines listings of several moments. */
+  /** True when a directory was listed. Then the reader combines listings of different times. */
   def used: Boolean = !listings.isEmpty
 
-  /** Files of a directory by name, empty when it is not there. */
+  /** The files of a directory by name; empty when the directory does not exist. */
   def in(directory: Path): Map[String, FileStatus] =
     listings.computeIfAbsent(directory, state.byName(_))
+}
+
+/**
+ * Finds folders that another program has moved since a run was committed. Either the listing shows the
+ * files of such a folder under the new path, or the listing is older than the move. An old listing may have
+ * been made in the middle of a publish or of a conflict, when neither the replaced files nor the new files
+ * were visible. Such a listing lacks rows, so the read must fail.
+ *
+ * The reader first adds each file that it has not found. Then one search looks for all these files, because a
+ * search lists every folder of the table. A file that the search does not find is remembered, so that later
+ * reads do not search for it again.
+ */
+private[snapshot] final class MovedFolders(
+    state: StateDirectory,
+    listing: FolderListing,
+    present: PresentFiles) {
+
+  /**
+   * @param isOfRun true for a file that the run wrote: it lies in the folder that has the copy of the
+   *   change. False for a file that the run replaced: only its name, length and time identify it
+   */
+  private case class Missing(
+      known: KnownRecord,
+      change: FolderChange,
+      name: String,
+      is: FileStatus => Boolean,
+      isOfRun: Boolean)
+
+  private val files = mutable.ArrayBuffer.empty[Missing]
+  private val underWay = mutable.HashMap.empty[(UnfinishedRun, String), FolderChange]
+
+  /** Adds a missing new file of a published run. */
+  def add(known: KnownRecord, change: FolderChange, added: Added): Unit =
+    files += Missing(known, change, added.name, _.getLen == added.length, isOfRun = true)
+
+  /**
+   * Adds a missing replaced file of a folder that has a conflict or was overwritten. If the run has given the
+   * file back, perhaps no copy of the change leads to the file any more, so the search is by the file's name.
+   */
+  def add(run: UnfinishedRun, change: FolderChange, replaced: Replaced): Unit = {
+    add(run, change)
+    if (!run.known.isGone(change.folder, replaced.name)) {
+      files += Missing(run.known, change, replaced.name, replaced.is, isOfRun = false)
+    }
+  }
+
+  /** Adds a folder in which a file of a run is missing, unless the run is done. */
+  def add(run: UnfinishedRun, change: FolderChange): Unit =
+    if (!run.isDone) underWay((run, change.folder)) = change
+
+  /**
+   * Searches for the missing files. True when a folder of an unfinished run was moved after the reader had found
+   * it. Then the reader must start again.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the listing covers the
+   *   folder that has a missing file now, and lacks the file
+   */
+  def search(): Boolean =
+    // Unfinished runs come first. Meanwhile a hidden file may become visible in the moved folder, and the
+    // search for files, which comes later, finds it there.
+    underWay.groupBy(_._1._1).exists { case (run, changes) =>
+      isElsewhere(run, changes.values)
+    } || {
+      files.foreach(find)
+      false
+    }
+
+  private def isElsewhere(run: UnfinishedRun, changes: Iterable[FolderChange]): Boolean =
+    changes.exists(c => !new RunFolder(state, run.known.record, c).isThere) && {
+      val now = new RunPlaces(state, run.known.record, new PresentFiles(state).in)
+      now.changes.map(_.folder) != run.changes.map(_.folder)
+    }
+
+  private def find(m: Missing): Unit = {
+    val (known, folder) = (m.known, m.change.folder)
+    def isListed(to: String) = listing.files(state.folder(to)).forall(_.contains(m.name))
+    def isThere(to: String) =
+      isListed(to) || present.in(state.folder(to)).get(m.name).exists(m.is)
+    def found =
+      if (m.isOfRun) ofCopy(m)
+      else byName.getOrElse(m.name, Nil).collectFirst { case (to, s) if m.is(s) => to }
+    known.movedTo(folder).filter(isThere).orElse(found.filter(isThere)) match {
+      case None => known.markGone(folder, m.name)
+      case Some(to) =>
+        known.markMoved(folder, to)
+        if (!isListed(to)) {
+          throw ZOrderErrors.listingIncomplete(
+            state.folder(to).toString,
+            s"that directory was ${state.folder(folder)} then")
+        }
+    }
+  }
+
+  private def ofCopy(m: Missing): Option[String] =
+    copies.get(ChangeCopy.name(m.known.record.run, m.change.folder)).filter(_ != m.change.folder)
+
+  // two searches, because one may miss a folder that is renamed while other folders are listed
+  private lazy val copies: Map[String, String] = {
+    def seen = RunPlaces.copies(state, present.in)
+    seen ++ seen
+  }
+
+  /** By name, all files of the table that have the name of a missing replaced file, with their folders. */
+  private lazy val byName: Map[String, Seq[(String, FileStatus)]] = {
+    val names = files.filterNot(_.isOfRun).map(_.name).toSet
+    val seen = for {
+      (folder, there) <- state.walk()
+      file <- there if file.isFile && names(file.getPath.getName)
+    } yield Paths.relative(state.root, folder) -> file
+    seen.groupBy(_._2.getPath.getName)
+  }
 }

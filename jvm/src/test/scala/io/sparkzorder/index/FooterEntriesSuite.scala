@@ -8,14 +8,15 @@ import java.nio.file.Files
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.orc.TypeDescription
 import org.apache.parquet.schema.MessageTypeParser
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.{DataFile, OrcSchema}
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 import io.sparkzorder.util.RawFiles
 
-/** Whose bounds of FLOAT and DOUBLE columns say that no value is NaN. */
+/** Which bounds of footers the index takes: those of FLOAT and DOUBLE by their writer, and those of ORC. */
 class FooterEntriesSuite extends AnyFunSuite {
   private val conf = new Configuration()
 
@@ -88,6 +89,22 @@ class FooterEntriesSuite extends AnyFunSuite {
         "",
         "x y z")) {
       assert(!isTrusted(by), by)
+    }
+  }
+
+  test("ORC timestamps at the ends of their range: the bounds are widened without an overflow") {
+    val orc = OrcSchema.of(TypeDescription.fromString("struct<t:timestamp>"), "a.orc")
+    val hour = 3600L * 1000000
+    for ((min, max) <- Seq((Long.MinValue + hour, 0L), (0L, Long.MaxValue - hour))) {
+      val file = footer("").copy(
+        schema = orc.parquet,
+        keyValues = Map("org.apache.spark.version" -> "4.1.0"),
+        leaves = Array(ColumnStats(0L, Long.box(min), Long.box(max), known = true)),
+        orc = Some(orc))
+      val leaf = new FooterEntries(ColumnChoice()).of(file, "a.orc").leaves.head
+      assert(leaf.column.leafType === TimestampLeaf(millis = false, utc = true))
+      val (least: Long, greatest: Long) = leaf.stats.bounds.get
+      assert(least <= min && greatest >= max)
     }
   }
 

@@ -11,6 +11,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.scalatest.funsuite.AnyFunSuite
 
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.table.stats.ColumnStats
 
 /** What was loaded of an index that was dropped speaks for no other index of the same path, length and time. */

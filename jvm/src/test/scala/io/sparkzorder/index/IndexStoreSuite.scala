@@ -14,6 +14,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.table.stats.ColumnStats
 import io.sparkzorder.util.RawFiles
 

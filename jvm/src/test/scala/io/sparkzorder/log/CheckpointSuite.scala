@@ -166,8 +166,8 @@ class CheckpointSuite extends CheckpointTestBase {
       val found = history.disagreements(listed)
       assert(found.map(d => d.names -> d.run) ===
         Seq(Seq("a") -> id("run 2"), Seq("b") -> id("run 1")))
-      assert(found.map(history.isNews(_, listed)) === Seq(true, true))
-      assert(found.map(history.isNews(_, listed)) === Seq(false, false))
+      assert(found.map(history.isNew(_, listed)) === Seq(true, true))
+      assert(found.map(history.isNew(_, listed)) === Seq(false, false))
       val both = listed.updated("b", status("b", 1L))
       assert(history.disagreements(both).map(d => d.names -> d.run) ===
         Seq(Seq("a", "b") -> id("run 2")))

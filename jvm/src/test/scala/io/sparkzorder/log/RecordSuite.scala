@@ -87,7 +87,7 @@ class RecordSuite extends StateTestBase {
 
   test("the directory: numbers, done, names") {
     withTable { (dir, state) =>
-      assert(state.numbers() === Nil && TableLog.read(state).unfinished === Nil)
+      assert(numbers(state) === Nil && TableLog.read(state).unfinished === Nil)
       assert(!new java.io.File(dir, "_zorder").exists())
       state.create()
       state.create()
@@ -95,7 +95,7 @@ class RecordSuite extends StateTestBase {
       assert(!state.createRecord(2L, record))
       put(dir, "_zorder/_commits/_tmp_x__3", "half")
       put(dir, "_zorder/_commits/_something", "")
-      assert(state.numbers() === Seq(1L, 2L, 10L))
+      assert(numbers(state) === Seq(1L, 2L, 10L))
       // the mark of a run that had the number before the table was overwritten
       state.markDone(1, id("another"))
       state.markDone(2, record.run)
@@ -127,7 +127,7 @@ class RecordSuite extends StateTestBase {
       assert(state.createRecord(1, Record.marker(Record.Abort, record.run, "me")))
       assert(!state.isDone(1))
       assert(new DeadRuns(state, "me").abort(record.run))
-      assert(state.isDone(1) && state.numbers() === Seq(1L))
+      assert(state.isDone(1) && numbers(state) === Seq(1L))
     }
   }
 

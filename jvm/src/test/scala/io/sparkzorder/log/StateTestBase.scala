@@ -16,6 +16,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.SparkThrowable
 
 import io.sparkzorder.{FaultyFileSystem, TestConditions}
+import io.sparkzorder.util.Json
 
 /** A table directory with small files of known content, without Spark. */
 abstract class StateTestBase extends AnyFunSuite {
@@ -72,6 +73,10 @@ abstract class StateTestBase extends AnyFunSuite {
   def text(dir: File, name: String): String =
     new String(Files.readAllBytes(new File(dir, name).toPath), "UTF-8")
 
+  /** The numbers of all records, ascending. */
+  def numbers(state: StateDirectory): Seq[Long] =
+    new CommitLogReader(state).ids().records.map(_._1.number)
+
   /** Names of the files that a reader sees, by folder. */
   def visible(dir: File, folder: String = ""): Set[String] = {
     val d = if (folder.isEmpty) dir else new File(dir, folder)
@@ -90,7 +95,8 @@ abstract class StateTestBase extends AnyFunSuite {
       folders: Map[String, (Seq[String], Seq[String])]): Record = {
     state.create()
     val run = id(name)
-    put(dir, s"_zorder/_runs/_$run", new String(Record.toBytes(Intent(run, folders.keys.toSeq))))
+    val intent = Json.mapper.writeValueAsString(Intent(run, folders.keys.toSeq))
+    put(dir, s"_zorder/_runs/_$run", intent)
     var n = 0
     val changes = folders.toSeq.sortBy(_._1).map { case (folder, (old, added)) =>
       val replaced = old.zipWithIndex.map { case (name, i) =>

@@ -32,6 +32,7 @@ import io.sparkzorder.index.{
   LoadedIndex,
   StringLeaf
 }
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats

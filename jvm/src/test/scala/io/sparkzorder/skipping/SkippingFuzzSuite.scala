@@ -15,6 +15,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.index.IndexParts
 import io.sparkzorder.index.values.{PostingsFormat, PostingsReader, ValueDomain}
+import io.sparkzorder.index.WholeGenerations._
 
 /**
  * Schemas, values, zones, writers' settings and predicates are random; the index is complete, stale,

@@ -19,6 +19,7 @@ import org.apache.spark.sql.functions.input_file_name
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.index.{ColumnValues, IndexStore}
+import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.skipping.scan.{IndexPruning, TableRoots}
 
 /** A scan in an optimized plan. */

@@ -10,6 +10,7 @@ import org.apache.spark.sql.functions.col
 
 import io.sparkzorder.SkippingCounters
 import io.sparkzorder.index.IndexContent
+import io.sparkzorder.index.WholeGenerations._
 
 /** Bugs of peers in which skipping loses rows by names, types or files, each as a test of its own. */
 class SkippingTrapsSuite extends SkippingTestBase {

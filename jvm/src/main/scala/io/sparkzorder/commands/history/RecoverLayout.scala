@@ -3,13 +3,16 @@
 
 package io.sparkzorder.commands.history
 
+import java.sql.Timestamp
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types.{LongType, StringType, StructType}
+import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.Record
 import io.sparkzorder.log.publish.Publisher
+import io.sparkzorder.sources.WherePredicate
+import io.sparkzorder.sources.plain.PublishedShadow
 import io.sparkzorder.table.Target
 
 /**
@@ -30,9 +33,8 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) ex
     val runs = table.exchanging(
       if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
       else table.rollForward())
-    def count(files: Record => Int): Long = runs.map(files(_).toLong).sum
-    val added = count(_.changes.map(_.added.size).sum)
-    val replaced = count(_.changes.map(_.replaced.size).sum)
+    val added = runs.map(_.added.size.toLong).sum
+    val replaced = runs.map(_.replaced.size.toLong).sum
     val (in, out) = if (abandon) (replaced, added) else (added, replaced)
     Seq(Row(table.root.toString, runs.size.toLong, in, out))
   }
@@ -46,4 +48,55 @@ private[sparkzorder] object RecoverLayout {
     .add("runsRecovered", LongType, nullable = false)
     .add("filesAdded", LongType, nullable = false)
     .add("filesRemoved", LongType, nullable = false)
+}
+
+/**
+ * PUBLISH LAYOUT: the files of a shadow take the place of those that they stand for, for every reader.
+ *
+ * @param where chooses partitions
+ */
+private[sparkzorder] final case class PublishLayout(where: Option[WherePredicate])
+    extends TableAction {
+  override def statement: String = "PUBLISH LAYOUT"
+  override def schema: StructType = PublishLayout.schema
+  override def description(target: Target): String =
+    s"PublishLayout ${target.name}" + where.fold("")(w => s" WHERE $w")
+
+  override def adviceOnOther(rollback: => Option[String]): Option[String] =
+    Some("OPTIMIZE of such a table is a commit of its format, which every reader sees.")
+
+  override def run(session: Session, target: Target): Seq[Row] = {
+    val table = new TableState(session, target)
+    table.checkInPlace()
+    val done = table.exchanging {
+      table.rollForward()
+      new PublishedShadow(table, where.map(_.condition)).run()
+    }
+    val path = table.root.toString
+    Seq(done match {
+      case Some((millis, record)) =>
+        Row(
+          path,
+          record.added.size.toLong,
+          record.replaced.size.toLong,
+          record.added.map(_.length).sum,
+          record.replaced.map(_.length).sum,
+          record.added.map(_.rows).sum,
+          millis,
+          new Timestamp(System.currentTimeMillis() + record.retainMs))
+      case None => Row(path, 0L, 0L, 0L, 0L, 0L, 0L, null)
+    })
+  }
+}
+
+private[sparkzorder] object PublishLayout {
+  private val schema: StructType = new StructType()
+    .add("path", StringType, nullable = false)
+    .add("filesAdded", LongType, nullable = false)
+    .add("filesRemoved", LongType, nullable = false)
+    .add("bytesAdded", LongType, nullable = false)
+    .add("bytesRemoved", LongType, nullable = false)
+    .add("numRows", LongType, nullable = false)
+    .add("publishMillis", LongType, nullable = false)
+    .add("retainedUntil", TimestampType)
 }

@@ -15,7 +15,7 @@ import io.sparkzorder.log.publish.{RetainedFiles, Undo}
 import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.table.{TableFiles, TableLister, Target}
 
-/** SHOW LAYOUT HISTORY: the records of a table, the newest first. It changes nothing. */
+/** SHOW LAYOUT HISTORY: the records of a table, the newest first. Changes nothing. */
 private[sparkzorder] case object ShowLayoutHistory extends TableAction {
   override def statement: String = "SHOW LAYOUT HISTORY"
   override def description(target: Target): String = s"ShowLayoutHistory ${target.name}"
@@ -53,10 +53,10 @@ private[sparkzorder] final class HistoryRows(
     log: TableLog,
     visible: => TableFiles) {
 
-  /** For each inert shadow the first file that made it so. */
+  /** For each run whose shadow is inert somewhere, the first file that was changed or removed. */
   private lazy val inert: Map[String, String] = Shadowed.inert(state, log.shadows, visible)
 
-  private val noted = new Intents(state).runs()
+  private val withIntent = new Intents(state).runs()
   private val nextToUndo = log.inForce.headOption.map(_._1)
 
   def of(number: Long, r: Record): Row = {
@@ -66,7 +66,7 @@ private[sparkzorder] final class HistoryRows(
 
   private def shadowRow(number: Long, r: Record, isNext: Boolean): Row = {
     val isAbandoned = log.isAbandoned(r.run)
-    val isPublished = !isAbandoned && shadowed(r).isEmpty
+    val isPublished = !isAbandoned && unpublished(r).isEmpty
     val problem = if (isAbandoned || isPublished) None else inert.get(r.run)
     val status =
       if (isAbandoned) "abandoned"
@@ -77,21 +77,20 @@ private[sparkzorder] final class HistoryRows(
 
   /** The new files of a shadow, as far as records tell that they are there. */
   private def hiddenBytes(r: Record): Long =
-    if (!noted(r.run)) 0L
+    if (!withIntent(r.run)) 0L
     else {
-      shadowed(r).flatMap(c =>
+      unpublished(r).flatMap(c =>
         c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
     }
 
-  /** What was not published. */
-  private def shadowed(r: Record): Seq[FolderChange] =
+  /** The changes of a shadow whose files have no visible names. */
+  private def unpublished(r: Record): Seq[FolderChange] =
     r.changes.filterNot(c => log.shadows.isPublished(r.run, c.folder))
 
   private def renamedRow(number: Long, r: Record, isNext: Boolean): Row = {
     val status = statusOf(number, r)
     val keepers = if (isNext) Undo.keepers(state, r.run) else Seq(r.run)
-    val keptBytes =
-      keepers.filter(noted).map(RetainedFiles.bytesOf(state, r, _)).sum
+    val keptBytes = keepers.filter(withIntent).map(RetainedFiles.bytesOf(state, r, _)).sum
     val expires = keptBytes > 0 && (status == "published" || status == "undone")
     row(
       number,
@@ -108,9 +107,7 @@ private[sparkzorder] final class HistoryRows(
       status: String,
       undoPossible: Boolean,
       keptBytes: Long,
-      keptUntilMs: Option[Long]): Row = {
-    val removed = r.changes.flatMap(_.replaced)
-    val added = r.changes.flatMap(_.added)
+      keptUntilMs: Option[Long]): Row =
     Row(
       number,
       r.run,
@@ -118,16 +115,15 @@ private[sparkzorder] final class HistoryRows(
       r.user,
       r.kind,
       r.columns,
-      removed.size.toLong,
-      added.size.toLong,
-      removed.map(_.length).sum,
-      added.map(_.length).sum,
-      added.map(_.rows).sum,
+      r.replaced.size.toLong,
+      r.added.size.toLong,
+      r.replaced.map(_.length).sum,
+      r.added.map(_.length).sum,
+      r.added.map(_.rows).sum,
       status,
       undoPossible,
       keptBytes,
       keptUntilMs.map(new Timestamp(_)).orNull)
-  }
 
   private def statusOf(number: Long, r: Record): String =
     if (r.kind == Record.Abandon) "abandoned"
@@ -138,5 +134,4 @@ private[sparkzorder] final class HistoryRows(
     else if (state.hasConflict(number)) "conflict"
     else if (log.isUndone(r.run)) "undone"
     else "published"
-
 }

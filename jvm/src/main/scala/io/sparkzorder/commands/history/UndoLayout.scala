@@ -19,8 +19,8 @@ import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{Added, ChangeCopy, Record, Replaced, TableLog}
-import io.sparkzorder.log.publish.{Committer, Notes, Publisher, Undo, UndoClaim}
+import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
+import io.sparkzorder.log.publish.{Committer, Markers, Publisher, Undo, UndoClaim}
 import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
@@ -41,27 +41,26 @@ private[sparkzorder] case object UndoLayout extends TableAction {
     .add("numRows", LongType, nullable = false)
     .add("retainedUntil", TimestampType, nullable = false)
 
-  /** @param record the record that the undo has committed */
-  private[sparkzorder] def row(path: String, record: Record, retainedUntilMs: Long): Row =
-    row(path, record, retainedUntilMs, record.changes.flatMap(_.added.map(_.rows)).sum)
-
+  /**
+   * @param added the lengths of the files that come back
+   * @param removed the lengths of the files that go
+   */
   private[history] def row(
       path: String,
-      record: Record,
-      retainedUntilMs: Long,
-      rows: Long): Row = {
-    val added = record.changes.flatMap(_.added)
-    val removed = record.changes.flatMap(_.replaced)
+      undone: String,
+      added: Seq[Long],
+      removed: Seq[Long],
+      rows: Long,
+      retainMs: Long): Row =
     Row(
       path,
-      record.undone.get,
+      undone,
       added.size.toLong,
       removed.size.toLong,
-      added.map(_.length).sum,
-      removed.map(_.length).sum,
+      added.sum,
+      removed.sum,
       rows,
-      new Timestamp(retainedUntilMs))
-  }
+      new Timestamp(System.currentTimeMillis() + retainMs))
 
   override def adviceOnOther(rollback: => Option[String]): Option[String] = Some(
     rollback.fold("Its history has no run of OPTIMIZE that could be taken back.")(statement =>
@@ -99,21 +98,18 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
    */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
-    val note = Record.marker(Record.Abandon, shadow.run, user)
+    val marker = Record.marker(Record.Abandon, shadow.run, user)
     // a later run may build on the shadow
-    def isVain(now: TableLog) = !now.inForce.headOption.exists(_._2.run == shadow.run)
-    if (!Notes.commit(state, note)(isVain)) throw conflict(shadow)
+    def isTooLate(now: TableLog) = !now.inForce.headOption.exists(_._2.run == shadow.run)
+    if (!Markers.commit(state, marker)(isTooLate)) throw conflict(shadow)
     logInfo(s"the shadow of run ${shadow.run} on ${target.name} is abandoned")
-    val back = shadow.changes.map(c =>
-      c.copy(
-        replaced = c.added.map(a => Replaced(a.name, a.length, a.modified, "")),
-        added = c.replaced.map(r => Added("", r.name, r.length, 0L))))
-    val rows = shadow.changes.flatMap(_.added.map(_.rows)).sum
     UndoLayout.row(
       table.root.toString,
-      shadow.copy(changes = back, undone = Some(shadow.run)),
-      System.currentTimeMillis() + retainMs,
-      rows)
+      shadow.run,
+      added = shadow.replaced.map(_.length),
+      removed = shadow.added.map(_.length),
+      shadow.added.map(_.rows).sum,
+      retainMs)
   }
 
   private def undo(retainMs: Long): Row = {
@@ -125,18 +121,24 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
     try {
-      def isComplete = new Undo(state, number, undone, Seq(runId)).obstacle.isEmpty
-      if (!claim.take(folders, () => isComplete)) throw conflict(undone)
-      val record = recordOf(log, number, undone, rows, retainMs)
+      def claimed = new Undo(state, number, undone, Seq(runId))
+      if (!claim.take(folders, () => claimed.obstacle.isEmpty)) throw conflict(undone)
+      val record = recordOf(log, claimed, undone, rows, retainMs)
       record.changes.foreach(ChangeCopy.write(state, record, _))
       Durable.directories(state.fs, folders.map(state.own(_, runId)))
       val committed = new Committer(state, target.name)
-        .commit(record, () => recheck(number, undone), log.last)
+        .commit(record, () => requirePossible(claimed), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       new Publisher(state).publish(committed, record)
       claim.settle()
       IndexUpdate.recovered(session, state, Seq(record), target)
-      UndoLayout.row(table.root.toString, record, System.currentTimeMillis() + retainMs)
+      UndoLayout.row(
+        table.root.toString,
+        undone.run,
+        added = record.added.map(_.length),
+        removed = record.replaced.map(_.length),
+        record.added.map(_.rows).sum,
+        retainMs)
     } catch {
       case t: Throwable =>
         // After the commit the claimed files belong to the table, and the next run publishes them.
@@ -152,9 +154,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   /**
-   * Refuses an impossible undo before it publishes an earlier run that is not published yet. If the
-   * unpublished run changes a folder of the run to undo, or is that run, this check is skipped: the files
-   * of the folder are known only after the publish.
+   * Refuses an impossible undo before an earlier unfinished run is published. The check is skipped if the
+   * unfinished run changes a folder of the run to undo, or is that run: the files of the folder are known
+   * only after the publish.
    */
   private def refuseEarly(): Unit = {
     val log = TableLog.read(state)
@@ -213,12 +215,11 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
 
   private def recordOf(
       log: TableLog,
-      number: Long,
+      undo: Undo,
       undone: Record,
       rows: Map[(String, String), Long],
       retainMs: Long): Record = {
-    val undo = new Undo(state, number, undone, Seq(runId))
-    undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
+    requirePossible(undo)
     Record(
       Record.Version,
       Record.Undo,
@@ -232,9 +233,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       suffix = undone.suffix)
   }
 
-  private def recheck(number: Long, undone: Record): Unit =
-    new Undo(state, number, undone, Seq(runId)).obstacle
-      .foreach(p => throw ZOrderErrors.conflict(target.name, p))
+  /** Refuses the commit if another program has changed a file since the undo has claimed its files. */
+  private def requirePossible(undo: Undo): Unit =
+    undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
   /** Refuses the undo, or reports a conflict if another undo of the same run was committed first. */
   private def refuse(undone: Record, problem: String): Nothing =

@@ -7,6 +7,7 @@ import java.sql.Timestamp
 import java.util.concurrent.TimeUnit
 
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
@@ -15,10 +16,12 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.commands.{TableState, WorkloadAction}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.index.IndexStore
-import io.sparkzorder.log.{StateDirectory, TableLog}
-import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers}
+import io.sparkzorder.log._
+import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers, Markers}
+import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.Target
+import io.sparkzorder.util.{Directories, ManyFiles}
 import io.sparkzorder.workload.{WorkloadCapture, WorkloadStore}
 
 /**
@@ -41,34 +44,40 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val table = new TableState(session, target)
     table.checkPublishing()
     val nowMs = System.currentTimeMillis()
-    // Publishing these runs retains files. This statement does not remove them, however short the retention
-    // is.
+    // publishing these runs retains files, and this statement keeps them, however short the retention is
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
-    if (!dryRun && unfinished.nonEmpty) {
-      table.exchanging(table.rollForward())
-    }
+    if (!dryRun && unfinished.nonEmpty) table.exchanging(table.rollForward())
     val user = session.sparkContext.sparkUser
     val cleanup = new Cleanup(table.state, user)
     if (!dryRun) TrustedStores.require(target.name, table.state)
-    val shadows = new ShadowCleanup(table, user).expired(hours, nowMs).map { l =>
-      val removed = dryRun || l.remove(atOnce = hours.contains(0L))
-      Row(l.path.toString, l.kind, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
+    val atOnce = hours.contains(0L)
+    val shadows = new ShadowCleanup(table, user).expired(hours, nowMs).map { s =>
+      val removed = if (dryRun) s.isRemovable(atOnce) else s.remove(atOnce)
+      row(s.path, Leftover.Shadow.name, s.files, s.bytes, s.sinceMs, removed)
     }
     shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
-      val removed =
-        if (dryRun) !l.kind.stays else cleanup.remove(l)
-      Row(l.path.toString, l.kind.name, l.files, l.bytes, new Timestamp(l.sinceMs), removed)
+      val removed = if (dryRun) !l.kind.stays else cleanup.remove(l)
+      row(l.path, l.kind.name, l.files, l.bytes, l.sinceMs, removed)
     } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
   }
+
+  private def row(
+      path: Path,
+      kind: String,
+      files: Long,
+      bytes: Long,
+      sinceMs: Long,
+      removed: Boolean): Row =
+    Row(path.toString, kind, files, bytes, new Timestamp(sinceMs), removed)
 
   /** Removes the parts of the index of values that the newest generation of the index does not need. */
   private def ofIndex(table: TableState): Seq[Row] = {
     val store = new IndexStore(table.state.root, table.conf)
     store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
       val inside = store.filesOf(f)
+      val bytes = inside.map(_.getLen).sum
       val removed = dryRun || store.remove(f)
-      val since = new Timestamp(f.getModificationTime)
-      Row(f.getPath.toString, "index", inside.size.toLong, inside.map(_.getLen).sum, since, removed)
+      row(f.getPath, "index", inside.size.toLong, bytes, f.getModificationTime, removed)
     }
   }
 
@@ -80,8 +89,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     if (all && !dryRun) WorkloadCapture.forget(state)
     store.expired(WorkloadStore.today, all).map { f =>
       val removed = dryRun || store.remove(f)
-      val since = new Timestamp(f.getModificationTime)
-      Row(f.getPath.toString, "workload", 1L, f.getLen, since, removed)
+      row(f.getPath, "workload", 1L, f.getLen, f.getModificationTime, removed)
     }
   }
 
@@ -90,7 +98,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val retainMs = asked.getOrElse(table.settings(Settings.Retention))
     val found = new Leftovers(table.state, nowMs)
     found.expired(asked) ++ found.conflicts ++
-      (found.uncommitted ++ found.strays ++ found.temporary)
+      (found.uncommitted ++ found.unreferenced ++ found.temporary)
         .filter(l => l.kind.stays || found.isOver(l, retainMs))
   }
 }
@@ -99,8 +107,6 @@ private[sparkzorder] object VacuumLayout {
 
   /** The limit of RETAIN, which is small enough that no sum of milliseconds overflows. */
   val MaxHours: Long = Int.MaxValue.toLong
-
-  /** A row for each directory or file. */
   private val schema: StructType = new StructType()
     .add("path", StringType, nullable = false)
     .add("kind", StringType, nullable = false)
@@ -108,4 +114,130 @@ private[sparkzorder] object VacuumLayout {
     .add("bytes", LongType, nullable = false)
     .add("since", TimestampType, nullable = false)
     .add("removed", BooleanType, nullable = false)
+}
+
+/**
+ * Finds and removes hidden files of shadows that no reader reads any more: the shadow is abandoned, a later
+ * shadow has replaced the files, or another program has changed a file for which they stand.
+ *
+ * @param user for the records that tell readers that the files are gone
+ */
+private[history] final class ShadowCleanup(table: TableState, user: String) {
+  private val state = table.state
+  private val log = TableLog.read(state)
+  private val shadows = log.shadows
+  private val inUse: Set[Path] = Shadowed.inUse(state, shadows)
+  // the number of the last record that this class has read or written
+  private var lastSeen = log.last
+
+  /** Unused files of one run in one folder. */
+  private case class UnusedFiles(change: FolderChange, directory: Path, files: Seq[FileStatus])
+
+  /**
+   * The hidden files of one run that no reader reads any more.
+   *
+   * @param isAll true if these are all hidden files of the run
+   * @param isAnnounced true when the records already tell readers that the files are gone, or that files
+   *   of later runs replace them
+   * @param sinceMs when the files went out of use
+   */
+  private[history] final class UnusedShadow private[ShadowCleanup] (
+      record: Record,
+      unused: Seq[UnusedFiles],
+      isAll: Boolean,
+      isAnnounced: Boolean,
+      val sinceMs: Long) {
+    def path: Path =
+      if (unused.size == 1) unused.head.directory else state.intent(record.run)
+    def files: Long = unused.map(_.files.size.toLong).sum
+    def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
+
+    /**
+     * False for files that no record announces yet. They are left to a later VACUUM, because a running query
+     * may read them.
+     *
+     * @param atOnce true if running queries do not count
+     */
+    def isRemovable(atOnce: Boolean): Boolean = isAnnounced || atOnce
+
+    /**
+     * Announces by a record that the files are gone, and then deletes them if they are removable. A reader
+     * that knows the record does not look for the files, whatever happens to the visible files meanwhile.
+     *
+     * @return false if the files stay
+     */
+    def remove(atOnce: Boolean): Boolean = announce() && isRemovable(atOnce) && {
+      ManyFiles.map(unused) { u =>
+        ManyFiles.map(u.files)(f => state.fs.delete(f.getPath, false))
+        Directories.removeEmpty(state.fs, u.directory)
+      }
+      if (isAll && isOver(record)) new Intents(state).remove(record.run)
+      true
+    }
+
+    /**
+     * Commits the record, if one is needed. False if other statements have changed the records since the
+     * files were found to be unused.
+     */
+    private def announce(): Boolean = isOver(record) || unused.isEmpty || {
+      val marker =
+        if (isAll && replacing(record).isEmpty) Record.marker(Record.Abandon, record.run, user)
+        else Record.marker(Record.Expired, record.run, user).copy(
+          version = Record.ShadowVersion,
+          changes = unused.map { u =>
+            val names = u.files.map(_.getPath.getName).toSet
+            // only files of a first pass may have a region, and the marker belongs to no pass
+            val gone = u.change.added.filter(a => names(a.staged)).map(_.copy(region = 0))
+            u.change.copy(replaced = Nil, added = gone)
+          }.filter(_.added.nonEmpty))
+      // files that no record names belong to failed attempts of tasks: no reader knows them
+      val isNeeded = marker.kind == Record.Abandon || marker.changes.nonEmpty
+      !isNeeded || Markers.commit(state, marker)(_.last != lastSeen) && {
+        lastSeen += 1
+        true
+      }
+    }
+  }
+
+  /** True for a shadow that cannot come into force again, whatever happens to the visible files. */
+  private def isOver(record: Record): Boolean =
+    shadows.abandonOf(record.run).isDefined ||
+      record.changes.forall(c => shadows.isPublished(record.run, c.folder))
+
+  /** @param hours the retention, instead of that of each run */
+  def expired(hours: Option[Long], nowMs: Long): Seq[UnusedShadow] = {
+    val withIntent = new Intents(state).runs()
+    for {
+      known <- shadows.all
+      record = known.record
+      if withIntent(record.run) || shadows.abandonOf(record.run).isEmpty
+      (isAnnounced, sinceMs) = unusedSince(record)
+      if nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
+      own = ManyFiles.map(record.changes)(c => c -> state.own(c.folder, record.run))
+        .map { case (c, d) => (c, d, state.files(d).filter(_.isFile)) }
+      unused = own.map { case (c, d, files) =>
+        UnusedFiles(c, d, files.filterNot(f => inUse(f.getPath)))
+      }.filter(_.files.nonEmpty)
+      isAll = own.map(_._3.size).sum == unused.map(_.files.size).sum
+      if unused.nonEmpty || isAll && isOver(record) && withIntent(record.run)
+    } yield new UnusedShadow(record, unused, isAll, isAnnounced, sinceMs)
+  }
+
+  /**
+   * Whether records announce that files of the run are out of use, and since when. No record announces this
+   * of an inert shadow: the time of the run counts, and after the announcement the files wait once more.
+   */
+  private def unusedSince(record: Record): (Boolean, Long) = {
+    val markers = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)
+    val later = if (markers.nonEmpty) markers else replacing(record)
+    if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
+  }
+
+  /** Records of shadows that are not abandoned and that replace files of this run. */
+  private def replacing(record: Record): Seq[Record] = {
+    val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
+    shadows.all.map(_.record).filter(r =>
+      shadows.abandonOf(r.run).isEmpty && r.changes.exists(c =>
+        c.replaced.exists(f => names(c.folder -> f.name))))
+  }
 }

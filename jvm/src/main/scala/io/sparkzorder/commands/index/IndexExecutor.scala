@@ -15,23 +15,7 @@ import org.apache.spark.sql.types.CharType
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
-import io.sparkzorder.index.{
-  ColumnChoice,
-  HeaderValues,
-  IndexBefore,
-  IndexBuild,
-  IndexChange,
-  IndexContent,
-  IndexHeader,
-  IndexStore,
-  IndexSummary,
-  IndexUpdate,
-  Int96Leaf,
-  LeafColumns,
-  Relative,
-  TypeToRead,
-  ValuesUpdate
-}
+import io.sparkzorder.index._
 import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.ordered.DeclaredOrder
@@ -67,7 +51,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
-      case Some(there) if ifNotExists => result(there, 0L, Some("the index exists already"))
+      case Some(newest) if ifNotExists => result(newest, 0L, Some("the index exists already"))
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
         val named = values.map(text =>
@@ -131,16 +115,16 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       declared: Either[String, Columns]): IndexResult = {
     val hadState = state.fs.exists(state.home)
     var (read, unreadable) = (0L, Seq.empty[String])
-    var withoutNames = Option.empty[String]
+    var unknownColumns = Option.empty[String]
     def make(before: Option[IndexBefore]) = {
       // the columns of this statement would replace those that the other statement has chosen
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
-      // The files are listed after the index was read. In the other order, a file that another statement
-      // adds to the table and to the index in between would be taken for a removed file.
+      // The files are listed after the index was read. In the other order, another statement may add a file to the
+      // table and to the index in between, and this file would be taken for a removed file.
       val listed = phases("list")(readFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
-      withoutNames = if (had.isEmpty) declared.left.toOption else None
+      unknownColumns = if (had.isEmpty) declared.left.toOption else None
       (named.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
@@ -168,10 +152,12 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
         "the index is of a newer version")
     }
     val begun = System.nanoTime()
-    val withoutValues =
+    val missingValues =
       phases("values")(new ValuesUpdate(session, root, target.format).attempt(mayRebuild = true))
     val millis = (System.nanoTime() - begun) / 1000000L
-    val reasons = reasonOf(unreadable) ++ withoutNames ++ withoutValues
+    val unreadableFiles = unreadable.headOption.map(f =>
+      s"${unreadable.size} files could not be read and are not in the index, such as $f")
+    val reasons = unreadableFiles ++ unknownColumns ++ missingValues
     val reason = Some(reasons.mkString("; ")).filter(_.nonEmpty)
     result(store.generations().headOption.getOrElse(generation), read, reason, millis)
   }
@@ -214,10 +200,6 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
 
   private def indexBuild(choice: ColumnChoice, readsInt96: Boolean) =
     new IndexBuild(session, root, choice, format = target.format, readsInt96 = readsInt96)
-
-  private def reasonOf(unreadable: Seq[String]): Option[String] =
-    unreadable.headOption.map(f =>
-      s"${unreadable.size} files could not be read and are not in the index, such as $f")
 
   /**
    * The paths whose entries stay, and the paths whose entries go. An entry stays if the table has
@@ -309,20 +291,27 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     }
   }
 
+  /**
+   * @param file a generation of the index
+   * @param filesRead the number of files whose footers this statement has read
+   */
   private def result(
       file: FileStatus,
       filesRead: Long,
       reason: Option[String],
       valuesMillis: Long = 0L): IndexResult = {
-    val summary = IndexSummary.of(file, conf)
+    val reader = new IndexReader(file, conf)
+    val files = reader.files()
+    val live = (0 until files.size).filter(files.isLive)
     IndexResult(
       root.toString,
-      summary.files,
-      summary.columns,
-      summary.rows,
-      summary.bytes,
+      live.size.toLong,
+      reader.header.indexed.map(_.name).distinct,
+      live.map(files.rows(_)).sum,
+      reader.bytes,
       filesRead,
       reason,
-      ValuesUpdate.summaries(root, conf).map(ColumnValuesResult(_, valuesMillis)))
+      ValuesUpdate.summaries(root, conf),
+      valuesMillis)
   }
 }

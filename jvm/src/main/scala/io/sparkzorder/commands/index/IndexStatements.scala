@@ -82,7 +82,8 @@ private[sparkzorder] final case class DropIndex(ifExists: Boolean) extends Index
  * @param indexBytes size of the index
  * @param filesRead data files whose footers were read
  * @param reason why nothing, or not everything, was done
- * @param values what is indexed of the values of columns
+ * @param values for each column whose values are indexed
+ * @param valuesMillis how long this statement took to index the values of all columns
  */
 private[sparkzorder] final case class IndexResult(
     path: String,
@@ -92,23 +93,13 @@ private[sparkzorder] final case class IndexResult(
     indexBytes: Long,
     filesRead: Long,
     reason: Option[String],
-    values: Seq[ColumnValuesResult] = Nil) {
-  def toRow: Row =
-    Row(path, files, columns, rows, indexBytes, filesRead, reason.orNull, values.map(_.toRow))
-}
-
-/**
- * @param summary of one column
- * @param millis that this statement took to index the values of all columns
- */
-private[sparkzorder] final case class ColumnValuesResult(summary: ValuesSummary, millis: Long) {
-  def toRow: Row = Row(
-    summary.column,
-    summary.files,
-    summary.uncovered,
-    summary.pairs,
-    summary.bytes,
-    millis)
+    values: Seq[ValuesSummary] = Nil,
+    valuesMillis: Long = 0L) {
+  def toRow: Row = {
+    val ofValues = values.map(v =>
+      Row(v.column, v.files, v.uncovered, v.pairs, v.bytes, valuesMillis))
+    Row(path, files, columns, rows, indexBytes, filesRead, reason.orNull, ofValues)
+  }
 }
 
 private[sparkzorder] object IndexResult {

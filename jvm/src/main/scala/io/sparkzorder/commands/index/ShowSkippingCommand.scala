@@ -4,7 +4,7 @@
 package io.sparkzorder.commands.index
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
 import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.{CommandExecutionMode, FileSourceScanExec, SparkPlan}
@@ -15,17 +15,10 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.skipping.predicate.ConjunctUse
-import io.sparkzorder.skipping.scan.{
-  FormatScanExec,
-  IndexPruning,
-  OverlaidV2Files,
-  PrunedListing,
-  RuntimeFilters,
-  ZOrderFileIndex
-}
+import io.sparkzorder.skipping.predicate.{ConjunctUse, FilterOnBounds, TableColumns}
+import io.sparkzorder.skipping.scan._
 
-/** A query in a wrapper, so that the analyzer does not look inside; planned when the statement runs. */
+/** Wraps a query, so that the analyzer does not look inside. The query is planned when the statement runs. */
 private[sparkzorder] final case class SkippingQuery(plan: LogicalPlan, text: String) {
   override def toString: String = text
 }
@@ -49,11 +42,11 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
     execution.analyzed.find(_.isInstanceOf[Command]).foreach { _ =>
       throw ZOrderErrors.notAQuery(query.text)
     }
-    // before adaptive execution wraps it, and without scans of subqueries, which come later
+    // the plan before adaptive execution wraps it; scans of subqueries are planned later and are not shown
     scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
   }
 
-  /** Makes the rows of a scan of its number. */
+  /** Makes the rows of a scan, given the number of the scan. */
   private type Report = Int => Seq[Row]
 
   private def scans(plan: SparkPlan): Seq[Report] = plan.collect {
@@ -66,8 +59,6 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
 }
 
 private[sparkzorder] object ShowSkippingCommand {
-
-  /** Columns of the result. */
   val schema: StructType = new StructType()
     .add("scan", IntegerType, nullable = false)
     .add("table", StringType, nullable = false)
@@ -78,6 +69,9 @@ private[sparkzorder] object ShowSkippingCommand {
     .add("used", BooleanType, nullable = false)
     .add("filesDropped", LongType)
     .add("reason", StringType)
+
+  private[index] def count(directories: Seq[PartitionDirectory]): Long =
+    directories.map(_.files.size.toLong).sum
 }
 
 /**
@@ -125,9 +119,7 @@ private object ReportedScan {
 
 /** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
 private final class ScanReport(number: Int, scan: ReportedScan) {
-
-  private def count(directories: Seq[PartitionDirectory]): Long =
-    directories.map(_.files.size.toLong).sum
+  import ShowSkippingCommand.count
 
   def rows: Seq[Row] = scan.ours match {
     case Some((ours, pruning)) =>
@@ -193,4 +185,86 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       c.used,
       dropped.map(Long.box).orNull,
       c.reason.orNull)
+}
+
+/**
+ * The rows of SHOW SKIPPING of one scan of a Delta or Iceberg table.
+ *
+ * @param listed the files that the format reads for the filters that it knows while the query is planned
+ * @param planned filters whose files are known while the query is planned, apart from those of the format
+ * @param keys filters whose values are known when the query runs
+ * @param dropped how many of the listed files a filter prunes
+ */
+private[index] final class FormatReport private (
+    table: FormatTable,
+    columns: TableColumns,
+    listed: Long,
+    planned: Seq[Expression],
+    keys: Seq[Expression],
+    dropped: Seq[Expression] => Long)
+    extends PredicateHelper {
+
+  def this(scan: FormatScanExec) =
+    this(
+      scan.table,
+      FormatTable.columnsOf(scan.output),
+      scan.table.files(scan.inner.inputPartitions.toArray),
+      Nil,
+      scan.keys,
+      _ => 0L)
+
+  def rows(number: Int): Seq[Row] = {
+    val kept = listed - dropped(planned)
+    val known = planned.flatMap(splitConjunctivePredicates).map { c =>
+      val use = useOf(c)
+      val files = if (use.isUseful) Long.box(dropped(Seq(c))) else null
+      row(number, kept, use, c, null, files)
+    }
+    val later = keys.map { key =>
+      val (text, probe) = RuntimeFilters.probe(key)
+      val reason = if (RuntimeFilters.isOn) FormatReport.AtRunTime else "skipping is off"
+      row(number, kept, useOf(probe), key, text, null, Some(reason))
+    }
+    known ++ later.distinct
+  }
+
+  private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
+
+  private def row(
+      number: Int,
+      kept: Long,
+      use: FilterOnBounds,
+      filter: Expression,
+      text: String,
+      files: java.lang.Long,
+      reason: Option[String] = None): Row = {
+    val conjunct = use.tested.head._1
+    Row(
+      number,
+      table.name,
+      listed,
+      kept,
+      Option(text).getOrElse(conjunct.predicate),
+      RuntimeFilters.columnsOf(filter),
+      use.isUseful,
+      files,
+      use.tested.flatMap(_._1.reason).headOption.orElse(reason).orNull)
+  }
+}
+
+private[index] object FormatReport {
+  import ShowSkippingCommand.count
+  private val AtRunTime = "its values are known when the query runs"
+
+  /** None for a scan of another table, and for a scan in which only the format skips files. */
+  def of(scan: FileSourceScanExec): Option[FormatReport] = scan.relation.location match {
+    case ours: ZOrderFileIndex => ours.format.map { format =>
+        val (keys, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)
+        val files = ours.unpruned(scan.partitionFilters, scan.dataFilters)
+        def dropped(filters: Seq[Expression]): Long =
+          count(files) - count(PrunedListing.of(files, format(filters)).directories)
+        new FormatReport(format.table, format.columns, count(files), planned, keys, dropped)
+      }
+    case _ => None
+  }
 }

@@ -6,23 +6,32 @@ package io.sparkzorder.commands.layout
 import java.io.FileNotFoundException
 
 import scala.util.Try
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.sql.{Row, SparkSession}
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.sparkzorder.SparkLine
-import org.apache.spark.sql.sparkzorder.SparkLine.Session
-import org.apache.spark.sql.types.StructType
+import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
+import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.sparkzorder.commands.TargetAction
-import io.sparkzorder.errors.ZOrderException
+import io.sparkzorder.commands.{OrderingColumns, TargetAction}
+import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.ValuesUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.log.publish.RetainedFiles
+import io.sparkzorder.ordered.DeclaredOrder
+import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.report.ColumnLayout
-import io.sparkzorder.table.{ListedTable, OrderingColumn, Target}
+import io.sparkzorder.snapshot.Snapshot
+import io.sparkzorder.sources.TableFormats
+import io.sparkzorder.table._
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{FileColumns, FooterReader}
 
@@ -158,4 +167,172 @@ private[sparkzorder] object ShowLayoutExecutor {
   val MaxPageIndexes = 50000L
 
   private val Attempts = 3
+}
+
+/** Lists the files of any source that SHOW LAYOUT may name. */
+private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
+
+  /**
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LAYOUT_NOT_KNOWN if Spark does not read
+   *   the source as one table of Parquet or ORC files
+   */
+  def list(source: LayoutSource): ListedTable = source match {
+    case OwnTable(target: PathTarget) if target.isDelta(conf) =>
+      delta(target.name, s"delta.${quoteIdentifier(target.path)}")
+    case OwnTable(target: PathTarget) =>
+      TargetChecks.check(target, conf)
+      val known = new CatalogTables(session, conf).known(target)
+      known.tables.find(TargetChecks.hidingOption(_).isDefined) match {
+        case Some(table) => relation(target.name, session.table(table.identifier.quotedString))
+        case None => own(known)
+      }
+    case OwnTable(target @ CatalogTarget(table)) =>
+      val isOwn = table.provider.flatMap(DataFormat.named).isDefined
+      // With another format, or with an option that hides files, our lister does not know which files
+      // belong to the table. Spark then lists the files by its own rules.
+      if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
+      else relation(target.name, session.table(target.name))
+    case OtherTable(name, "iceberg") =>
+      IcebergLister.list(session, name).copy(declared = declared(name))
+    case OtherTable(name, "delta") => delta(name, name)
+    case OtherTable(name, _) => relation(name, session.table(name))
+  }
+
+  private def own(target: Target): ListedTable = {
+    val lister = new TableLister(session, target)
+    val state = new StateDirectory(target.root(conf), conf)
+    val listed = lister.list()
+    val files = Snapshot.of(state, listed, whole = true)
+    ListedTable(
+      target.name,
+      files,
+      files.catalogSchema,
+      Some(target),
+      target.format,
+      warnings = TableLog.read(state).disagreements(listed).map(_.warning))
+  }
+
+  /** @param quoted the name as SQL quotes it */
+  private def delta(name: String, quoted: String): ListedTable = {
+    val listed = relation(name, session.table(quoted))
+    val columns = TableFormats.lastColumns(listed.files.root, "delta")
+      .map(_.map(quoteIdentifier).mkString("."))
+    listed.copy(
+      ordering = if (columns.isEmpty) None else Some(columns.mkString(",")),
+      declared = declared(quoted))
+  }
+
+  /** The ordering columns that a property of the table declares. */
+  private def declared(quoted: String): Option[String] =
+    Try(session.sql(s"SHOW TBLPROPERTIES $quoted").collect()).toOption.toSeq.flatten
+      .collectFirst { case r if r.getString(0) == Settings.Columns.propertyKey => r.getString(1) }
+
+  private def relation(name: String, frame: => Frame): ListedTable = {
+    val listed =
+      try RelationLister.list(name, frame)
+      catch {
+        case e: ZOrderException => throw e
+        case NonFatal(e) => throw ZOrderErrors.layoutNotKnown(name, s"Spark cannot read it: $e")
+      }
+    listed.getOrElse {
+      throw ZOrderErrors.layoutNotKnown(
+        name,
+        "Spark does not read it as one table of Parquet or ORC files")
+    }
+  }
+}
+
+/**
+ * The columns that SHOW LAYOUT describes.
+ *
+ * @param dimensions the number of columns for which the ideal is computed together; 1 if it is computed for each
+ *   column alone
+ * @param ordering the columns of the table's layout, by the records
+ * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
+ */
+private[sparkzorder] final case class ChosenColumns(
+    columns: Seq[OrderingColumn],
+    dimensions: Int,
+    ordering: Seq[OrderingColumn],
+    weights: Seq[Double] = Nil) {
+
+  /** The weights of the columns for which the ideal is computed together; the weight of `column` comes first. */
+  def weightsFor(column: Int): IndexedSeq[Double] =
+    if (weights.isEmpty) IndexedSeq.fill(dimensions)(1.0)
+    else (weights(column) +: weights.patch(column, Nil, 1)).toIndexedSeq
+
+  def isOrderedBy(column: OrderingColumn): Boolean = ordering.exists(_.parts == column.parts)
+}
+
+/**
+ * Chooses the columns of the FOR clause, else of the last run, else of the declared order, else the first columns
+ * of the table.
+ */
+private[sparkzorder] final class LayoutColumns(
+    session: Session,
+    table: ListedTable,
+    log: Option[TableLog]) {
+  private val sameName = session.sessionState.conf.resolver
+  private val resolver = new OrderingColumns(table.name, sameName)
+  private val parser = session.sessionState.sqlParser
+
+  /**
+   * @param names name parts of the columns of FOR; empty without FOR
+   * @param schema data columns
+   */
+  def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {
+    def found(columns: Seq[Seq[String]]): Seq[OrderingColumn] =
+      // columns may have been dropped since
+      columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
+    val ordering = found(lastLayout.map(parser.parseMultipartIdentifier))
+    // the data schema of a Delta table has its partition columns, too
+    def data = StructType(
+      schema.filterNot(f => table.files.partitionSchema.exists(p => sameName(p.name, f.name))))
+    if (names.nonEmpty) {
+      // an empty directory has no schema to look columns up in
+      val isEmpty = schema.isEmpty && table.files.files.isEmpty
+      val columns = if (isEmpty) Nil else resolve(names, schema)
+      ChosenColumns(columns, columns.size, ordering)
+    } else {
+      Seq(ordering, found(declared)).find(_.nonEmpty)
+        .map(columns =>
+          ChosenColumns(columns, columns.size, ordering, weightsOf(columns, ordering)))
+        .getOrElse(ChosenColumns(leaves(data, Nil).take(LayoutColumns.MaxColumns), 1, Nil))
+    }
+  }
+
+  /** The weights of the layout, if all of its columns are still there. */
+  private def weightsOf(
+      columns: Seq[OrderingColumn],
+      ordering: Seq[OrderingColumn]): Seq[Double] =
+    log.flatMap(OrderingColumns.recordInForce).map(_.columnWeights)
+      .filter(w => columns == ordering && w.size == columns.size).getOrElse(Nil)
+
+  private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
+    resolver.resolve(names, schema, table.files.partitionSchema)
+
+  private def lastLayout: Seq[String] =
+    log.flatMap(_.columns).orElse(table.ordering.map(DeclaredOrder.split)).getOrElse(Nil)
+
+  private def declared: Seq[Seq[String]] = table.target match {
+    case Some(target) =>
+      target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
+        .flatMap(_.columns)
+    // another program may have written the property
+    case _ => table.declared.toSeq.flatMap(DeclaredOrder.split)
+        .flatMap(c => Try(parser.parseMultipartIdentifier(c)).toOption)
+  }
+
+  /** Leaf columns that have an order, also in structs, but not inside lists and maps. */
+  private def leaves(t: DataType, parts: Seq[String]): Seq[OrderingColumn] = t match {
+    case s: StructType => s.fields.toSeq.flatMap(f => leaves(f.dataType, parts :+ f.name))
+    case _ if parts.nonEmpty && OrderedType.of(t).isDefined => Seq(OrderingColumn(parts, t))
+    case _ => Nil
+  }
+}
+
+private object LayoutColumns {
+
+  /** How many columns are described of a table that has no layout. */
+  val MaxColumns = 32
 }

@@ -19,8 +19,8 @@ import io.sparkzorder.table.stats.FileRange
  * The row that SHOW LAYOUT returns for a column.
  *
  * @param zone session time zone, in which timestamps are shown
- * @param ofTable warnings of the table as a whole
- * @param values what is indexed of the column's values; None if nothing is
+ * @param ofTable warnings of the whole table
+ * @param values the index of the column's values; None if there is none
  */
 private[sparkzorder] final class ShowLayoutResult(
     layout: ColumnLayout,
@@ -75,8 +75,6 @@ private[sparkzorder] final class ShowLayoutResult(
 }
 
 private[sparkzorder] object ShowLayoutResult {
-
-  /** Maximum number of files whose ranges are shown. */
   val MaxRanges = 4096
 
   private val depth = new StructType()
@@ -136,7 +134,5 @@ private[sparkzorder] final class ValueText(dataType: DataType, zone: String) {
 }
 
 private[sparkzorder] object ValueText {
-
-  /** Maximum number of characters that are shown of a value. */
   val MaxLength = 128
 }

@@ -3,9 +3,18 @@
 
 package io.sparkzorder.index.values
 
+import java.io.IOException
 import java.nio.ByteBuffer
-import java.util.UUID
+import java.util.{Arrays, UUID}
+import java.util.concurrent.atomic.LongAdder
 import java.util.zip.CRC32
+
+import scala.collection.mutable
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * Defines how the bits of a hash lead to an entry: the first bits choose the shard, the next bits choose
@@ -142,7 +151,6 @@ private[sparkzorder] object PostingsWriter {
   /**
    * @param packed hashes with files, as [[PostingsFormat.packed]] makes them, in any order and with
    *   duplicates; this method changes the array
-   * @param count the number of elements of `packed` in use
    * @param files the number of files of the part
    * @return the bytes of the file, and the shard without the name of its file
    */
@@ -151,12 +159,12 @@ private[sparkzorder] object PostingsWriter {
       number: Int,
       format: PostingsFormat,
       packed: Array[Long],
-      count: Int,
       files: Int): (Array[Byte], ShardFile) = {
+    val count = packed.length
     // flipping the sign bits before and after makes this a sort of unsigned numbers
     var i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
-    java.util.Arrays.sort(packed, 0, count)
+    Arrays.sort(packed)
     i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
     val most = PostingsFormat.mostFilesOfValue(files)
@@ -219,5 +227,127 @@ private[sparkzorder] object PostingsWriter {
       bucket += 1
     }
     out.array
+  }
+}
+
+/** Where the buckets of a shard end, and their checksums. */
+private[sparkzorder] final class ShardDirectory(bytes: Array[Byte]) {
+  private val ints = ByteBuffer.wrap(bytes).asIntBuffer()
+  def start(bucket: Int): Int = if (bucket == 0) 0 else ints.get(2 * bucket - 2)
+  def end(bucket: Int): Int = ints.get(2 * bucket)
+  def checksum(bucket: Int): Int = ints.get(2 * bucket + 1)
+  def size: Int = bytes.length
+}
+
+/**
+ * Looks hashes up in a part. Any damage that could hide an entry raises an error.
+ *
+ * @param directory of the part
+ */
+private[sparkzorder] final class PostingsReader(
+    directory: Path,
+    part: ValuesPart,
+    conf: Configuration) {
+  import PostingsReader._
+  private val format = part.format
+
+  /** Reads the directory of a shard that has entries. */
+  def directoryOf(shard: Int): ShardDirectory = {
+    val file = part.shards(shard)
+    val path = new Path(directory, file.name)
+    val bytes = read(path, file.length, file.directoryOffset, file.directoryLength, conf)
+    val found =
+      PostingsFormat.checksum(part.id, shard, PostingsFormat.Directory, bytes, 0, bytes.length)
+    if (found != file.directoryChecksum) damaged(shard, "directory")
+    new ShardDirectory(bytes)
+  }
+
+  /**
+   * Calls `found` with the number of each file that may have a value with one of the hashes; with
+   * `format.allFiles` if every file may have one.
+   *
+   * @param directories of the shards
+   */
+  def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit =
+    hashes.groupBy(format.shardOf).toSeq.sortBy(_._1).foreach { case (shard, same) =>
+      if (part.shards(shard).entries > 0) {
+        inShard(shard, same.map(format.packed(_, 0)), directories(shard))(found)
+      }
+    }
+
+  private def inShard(shard: Int, packed: Array[Long], directory: ShardDirectory)(
+      found: Int => Unit): Unit = {
+    val file = part.shards(shard)
+    val bits = file.bucketBits
+    val wanted = packed.groupBy(format.bucketOf(_, bits)).toSeq.sortBy(_._1)
+      .filter { case (b, _) => directory.end(b) > directory.start(b) }
+    val runs = ranges(wanted.map(_._1), directory)
+    val path = new Path(this.directory, file.name)
+    val buckets = ManyFiles.map(runs) { case (first, last) =>
+      val from = directory.start(first)
+      val length = (directory.end(last) - from) * PostingsFormat.EntryBytes
+      val offset = from.toLong * PostingsFormat.EntryBytes
+      (from, read(path, file.length, offset, length, conf))
+    }.toIndexedSeq
+    var run = 0
+    wanted.foreach { case (bucket, keys) =>
+      while (runs(run)._2 < bucket) run += 1
+      val (from, bytes) = buckets(run)
+      val start = (directory.start(bucket) - from) * PostingsFormat.EntryBytes
+      val length = (directory.end(bucket) - directory.start(bucket)) * PostingsFormat.EntryBytes
+      val sum = PostingsFormat.checksum(part.id, shard, bucket, bytes, start, length)
+      if (sum != directory.checksum(bucket)) damaged(shard, s"bucket $bucket")
+      val prints = keys.map(format.fingerprintOf(_, bits))
+      Arrays.sort(prints)
+      val entries = ByteBuffer.wrap(bytes, start, length).asIntBuffer()
+      while (entries.hasRemaining) {
+        val entry = entries.get()
+        if (Arrays.binarySearch(prints, entry >>> format.fileBits) >= 0) {
+          found(entry & format.allFiles)
+        }
+      }
+    }
+  }
+
+  /** Buckets that are near each other are read together. */
+  private def ranges(buckets: Seq[Int], directory: ShardDirectory): IndexedSeq[(Int, Int)] = {
+    val out = mutable.ArrayBuffer.empty[(Int, Int)]
+    buckets.foreach { b =>
+      val isNear = out.nonEmpty &&
+        (directory.start(b) - directory.end(out.last._2)) * PostingsFormat.EntryBytes <= Gap
+      if (isNear) out(out.size - 1) = (out.last._1, b) else out += ((b, b))
+    }
+    out.toIndexedSeq
+  }
+
+  private def damaged(shard: Int, piece: String): Nothing =
+    throw new IOException(s"the $piece of shard $shard of $directory is damaged")
+}
+
+private[sparkzorder] object PostingsReader {
+
+  // a request costs as much as so many bytes
+  private val Gap = 64 * 1024
+
+  private val requests = new LongAdder
+  private val bytes = new LongAdder
+
+  /** Reads of files of indexes of values in this JVM, and their bytes. */
+  def reads: (Long, Long) = (requests.sum(), bytes.sum())
+
+  /** @param whole the length of the file, which saves a request to the file system */
+  def read(path: Path, whole: Long, offset: Long, length: Int, conf: Configuration): Array[Byte] = {
+    val fs = RawFiles.of(path, conf)
+    val in = fs.openFile(path)
+      .opt("fs.option.openfile.length", whole.toString)
+      .opt("fs.option.openfile.read.policy", "random")
+      .build().get()
+    try {
+      val out = new Array[Byte](length)
+      in.readFully(offset, out, 0, length)
+      requests.increment()
+      bytes.add(length.toLong)
+      out
+    } finally in.close()
   }
 }

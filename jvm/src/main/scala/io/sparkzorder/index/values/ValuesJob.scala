@@ -11,7 +11,6 @@ import java.util.UUID
 import scala.collection.mutable
 import scala.util.Try
 
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.{Partitioner, TaskContext}
@@ -41,7 +40,7 @@ private[sparkzorder] final case class ColumnToRead(
     domain: ValueDomain)
 
 /**
- * What a file must hold, by its footer.
+ * The number of rows and NULLs of a file, by its footer. The job checks them against the rows that it reads.
  *
  * @param path relative to the table's root
  * @param nulls of each column; None where its values in this file are not to be indexed
@@ -204,9 +203,8 @@ private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: I
 private[sparkzorder] object ValuesJob {
 
   /**
-   * A file that cannot be read must fail the job. If it was skipped, one attempt of a task could count all
-   * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer of
-   * its values.
+   * A file that cannot be read must fail the job. If it were skipped, one attempt of a task could count all rows
+   * of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer values.
    */
   private val Strictly = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 
@@ -254,9 +252,7 @@ private[sparkzorder] object ValuesJob {
   /** The result of a task: a shard with its number among the shards of all columns, or the counts. */
   private final case class TaskResult(shard: Option[(Int, ShardFile)], counts: Option[Counted])
 
-  /**
-   * How many rows of each file were read, and how many of them have a value in each column.
-   */
+  /** How many rows of each file were read, and how many of them have a value in each column. */
   private final case class Counted(rows: Array[Long], values: Array[Array[Long]])
 
   private object Counted {
@@ -280,36 +276,22 @@ private[sparkzorder] object ValuesJob {
       home: String,
       drafts: IndexedSeq[Draft],
       settings: SerializableConfiguration): TaskResult = {
-    val all = new LongBuffer
-    chunks.foreach(all.add)
+    val packed = new mutable.ArrayBuilder.ofLong
+    chunks.foreach(packed ++= _)
     val draft = drafts(drafts.lastIndexWhere(_.firstShard <= number))
     val shard = number - draft.firstShard
     val (bytes, file) =
-      PostingsWriter.shard(draft.id, shard, draft.format, all.array, all.size, draft.files)
+      PostingsWriter.shard(draft.id, shard, draft.format, packed.result(), draft.files)
     val named =
       if (bytes.isEmpty) file
       else {
         // each attempt has a name of its own, because a late attempt must not touch the file of another
         val name = s"_${shard}_${TaskContext.get().taskAttemptId()}"
-        write(new Path(new Path(home, ValuesPart.nameOf(draft.id)), name), bytes, settings.value)
+        val path = new Path(new Path(home, ValuesPart.nameOf(draft.id)), name)
+        ExclusiveFile.write(RawFiles.of(path, settings.value), path, bytes)
         file.copy(name = name)
       }
     TaskResult(Some(number -> named), None)
-  }
-
-  private def write(path: Path, bytes: Array[Byte], conf: Configuration): Unit =
-    ExclusiveFile.write(RawFiles.of(path, conf), path, bytes)
-
-  private final class LongBuffer {
-    var array = new Array[Long](1024)
-    var size = 0
-    def add(more: Array[Long]): Unit = {
-      if (size + more.length > array.length) {
-        array = java.util.Arrays.copyOf(array, math.max(2 * array.length, size + more.length))
-      }
-      System.arraycopy(more, 0, array, size, more.length)
-      size += more.length
-    }
   }
 
   /**

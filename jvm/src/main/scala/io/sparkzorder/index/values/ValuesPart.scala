@@ -27,8 +27,6 @@ private[sparkzorder] final case class CoveredFiles(
     modified: Array[Long],
     covered: Array[Boolean]) {
   def size: Int = lengths.length
-
-  /** The number of files that are covered. */
   def count: Int = covered.count(identity)
 }
 
@@ -102,8 +100,6 @@ private[sparkzorder] final case class ValuesPart(
 }
 
 private[sparkzorder] object ValuesPart {
-
-  /** The name of the head in the part's directory. */
   val Head = "_head"
 
   /** What the name of a part's directory begins with; its id follows. */

@@ -6,28 +6,19 @@ package io.sparkzorder.log.publish
 import java.util.UUID
 import java.util.concurrent.TimeUnit
 
+import scala.collection.mutable
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.log.{
-  Checkpoint,
-  CheckpointEntry,
-  CommitLog,
-  CommitLogReader,
-  Intents,
-  OpenRecord,
-  Record,
-  Runs,
-  StateDirectory
-}
+import io.sparkzorder.log._
 import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles, ObjectStore}
 
 /**
- * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any
- * two steps leaves a checkpoint that counts beside files that do not, and the next one removes them.
+ * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any two steps
+ * leaves files that the checkpoint makes obsolete, and the next checkpoint removes them.
  *
  * @param nowMs milliseconds since 1970
  */
@@ -35,15 +26,15 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   private val fs = state.fs
 
   /**
-   * Called by OPTIMIZE when earlier runs are published and expired files are removed. A failure costs
-   * time, never a row, so it is logged.
+   * Called by OPTIMIZE after it has published earlier runs and removed expired files. A failure is only
+   * logged, because a missing checkpoint costs time and no row.
    */
   def writeIfDue(): Unit =
     try {
       val log = new CommitLogReader(state).read()
       val upTo = lastToCover(log)
       if (upTo - log.upTo >= Checkpoints.Interval) write(log, upTo)
-      removeDropped()
+      removeObsolete()
     } catch { case NonFatal(e) => logWarning(s"no checkpoint of ${state.commits}", e) }
 
   /**
@@ -51,7 +42,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
    * newest `Kept` records.
    */
   private def lastToCover(log: CommitLog): Long = {
-    // a note may lack its mark, since its writer was killed
+    // the writer of a marker may have been killed before it marked the record done
     val open = log.open.filterNot(o => o.isDone || isMarker(o)).map(_.known.number)
     val unread = log.open.filter(_.known.record == null).map(_.known.number)
     (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
@@ -74,7 +65,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
-      val isChecked = facts.size > 2 * checkedBefore + Checkpoints.Few && lookForFiles(log, facts)
+      val isChecked =
+        facts.size > 2 * checkedBefore + Checkpoints.Few && forgetRemovedFiles(log, facts)
       val content = Checkpoint(
         Checkpoint.Version,
         upTo,
@@ -83,7 +75,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
         facts.entriesFor(needed(log)))
       val path = new Path(state.commits, Checkpoint.name(upTo))
       val id = UUID.randomUUID().toString
-      // another process that was quicker has written as much
+      // if the file exists, another process has just written the same checkpoint
       if (ExclusiveFile.create(fs, path, id, Checkpoint.toJson(content), fs.getConf)) {
         logInfo(s"$path holds what ${content.records.size} of $upTo records still tell")
       }
@@ -113,10 +105,11 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       log.open.map(_.known).filter(_.record != null).map(k => k.number -> k.record)
 
   /**
-   * Lists the folders with added files, and forgets the files that another program has removed. Only
-   * when no run was under way from before the listing to its end.
+   * Lists the folders with added files, and forgets the files that another program has removed.
+   *
+   * @return false if a run was under way during the listing; then nothing is forgotten
    */
-  private def lookForFiles(log: CommitLog, facts: LiveFacts): Boolean =
+  private def forgetRemovedFiles(log: CommitLog, facts: LiveFacts): Boolean =
     log.open.forall(_.isDone) && {
       val names = ManyFiles.map(facts.folders.toSeq) { folder =>
         folder -> state.files(state.folder(folder)).filter(_.isFile).map(_.getPath.getName).toSet
@@ -127,26 +120,26 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     }
 
   /**
-   * Removes record files that no checkpoint needs, and old checkpoints but for one, since a listing that
-   * takes long can miss the newest. First they are renamed into a directory: when the table is
-   * overwritten meanwhile the directory is gone, and no record of the new table can be touched.
+   * Removes record files that no checkpoint needs, and old checkpoints. One old checkpoint stays, because a
+   * slow listing can miss the newest one. The files are first renamed into a directory. If the table is
+   * overwritten meanwhile, this directory is gone, and no record of the new table is touched.
    */
-  private def removeDropped(): Unit =
-    if (dropped(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
-      val grave = new Path(state.commits, s"_tmp_dropped_${UUID.randomUUID()}")
+  private def removeObsolete(): Unit =
+    if (obsolete(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
+      val trash = new Path(state.commits, s"_tmp_dropped_${UUID.randomUUID()}")
       // the directory of a table that was dropped meanwhile is not made again
-      if (ObjectStore.isOne(fs)) fs.mkdirs(grave) else Directories.make(fs, grave, fs.getConf)
-      val names = dropped(new CommitLogReader(state).read())
+      if (ObjectStore.isOne(fs)) fs.mkdirs(trash) else Directories.make(fs, trash, fs.getConf)
+      val names = obsolete(new CommitLogReader(state).read())
       // a record without its mark is a run to be published, so all marks go after all records
       val (records, others) = names.partition(Checkpoints.isRecord)
       Seq(records, others).foreach(ManyFiles.map(_)(n =>
-        FileMove.rename(fs, new Path(state.commits, n), new Path(grave, n))))
-      fs.delete(grave, true)
+        FileMove.rename(fs, new Path(state.commits, n), new Path(trash, n))))
+      fs.delete(trash, true)
       logInfo(s"removed ${names.size} files of ${state.commits} that a checkpoint replaces")
     }
 
   /** Names of files that nothing needs. */
-  private def dropped(log: CommitLog): Seq[String] = log.checkpoint.toSeq.flatMap { c =>
+  private def obsolete(log: CommitLog): Seq[String] = log.checkpoint.toSeq.flatMap { c =>
     val whole = c.content.whole
     val older = log.ids.checkpoints.map(_.number).filter(_ < log.upTo).sorted.dropRight(1)
     val gone = state.files(state.commits).map(_.getPath.getName)
@@ -181,4 +174,99 @@ private object Checkpoints {
     case Name(number, _) => Some(number.toLong)
     case _ => None
   }
+}
+
+/**
+ * What is still needed of published records: the files that they added and that no later record replaced. By
+ * these a reader corrects a listing that was made during a publish, and OPTIMIZE recognises files of earlier
+ * runs.
+ *
+ * @param entries ascending by number, from an older checkpoint or from the record files
+ */
+private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
+
+  /** The record that added each file of the table, by folder and name. */
+  private val owner = mutable.HashMap.empty[(String, String), Long]
+  for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
+    c.replaced.foreach(r => owner.remove((c.folder, r.name)))
+    c.added.foreach(a => owner((c.folder, a.name)) = e.number)
+  }
+
+  /** Folders with such files. */
+  def folders: Set[String] = owner.keysIterator.map(_._1).toSet
+
+  def size: Long = owner.size.toLong
+
+  /** Forgets files that are in no folder any more. A removed file of a published run never comes back. */
+  def retain(isThere: (String, String) => Boolean): Unit =
+    owner.keys.toList.filterNot { case (folder, name) => isThere(folder, name) }
+      .foreach(owner.remove)
+
+  /**
+   * The files that each record replaced, by its number and folder, followed by the files that earlier runs
+   * replaced on the way to those. [[withPast]] limits their number.
+   */
+  private lazy val past: Map[(Long, String), Vector[PastFile]] = {
+    val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
+    val madeBy = mutable.HashMap.empty[(String, String), Long]
+    for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
+      val before = e.past.filter(_.folder == c.folder).flatMap(_.files) ++
+        c.replaced.flatMap(r => madeBy.remove((c.folder, r.name))).distinct
+          .flatMap(n => past.getOrElse((n, c.folder), Vector.empty))
+      val own = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
+      past((e.number, c.folder)) = (own ++ before).distinct.toVector
+      c.added.foreach(a => madeBy((c.folder, a.name)) = e.number)
+    }
+    past.toMap
+  }
+
+  /**
+   * The entries of a new checkpoint.
+   *
+   * @param needed tells which records must stay whole
+   */
+  def entriesFor(needed: CheckpointEntry => Boolean): Seq[CheckpointEntry] = {
+    val reduced = entries.map(e => if (needed(e)) e.copy(whole = true) else reduce(e))
+    val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
+    val layout = new Runs(entries.map(e => e.number -> e.record)).inForce
+      .find(_._2.columns.nonEmpty).map(_._1)
+    withPast(reduced.filter { e =>
+      lasting(e.record.run) || layout.contains(e.number) ||
+      // without it the run that it undoes would be in force again
+      e.record.undone.exists(lasting)
+    })
+  }
+
+  /** Adds the past files of each entry, without those that the record itself lists as replaced. */
+  private def withPast(kept: Seq[CheckpointEntry]): Seq[CheckpointEntry] = {
+    var room = LiveFacts.MaxPast
+    kept.reverse.map { e =>
+      val own = for {
+        c <- e.record.changes
+        known = c.replaced.map(r => PastFile(r.name, r.length, r.modified)).toSet
+        files = past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).take(room)
+        if files.nonEmpty
+      } yield {
+        room -= files.size
+        PastFolder(c.folder, files)
+      }
+      e.copy(past = own)
+    }.reverse
+  }
+
+  private def reduce(e: CheckpointEntry): CheckpointEntry = {
+    val changes = e.record.changes.map { c =>
+      FolderChange(
+        c.folder,
+        Nil,
+        c.added.filter(a => owner.get((c.folder, a.name)).contains(e.number)))
+    }
+    e.copy(whole = false, record = e.record.copy(changes = changes.filter(_.added.nonEmpty)))
+  }
+}
+
+private[log] object LiveFacts {
+
+  /** About 10 MB of a checkpoint. */
+  val MaxPast = 100000
 }

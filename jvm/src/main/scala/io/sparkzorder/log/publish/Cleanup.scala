@@ -34,17 +34,14 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
         true
       }
     case _ =>
-      tell(leftover)
+      logInfo(s"removing ${leftover.path}: ${leftover.kind.name}, ${leftover.files} files, " +
+        s"${leftover.bytes} bytes")
       ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
       // the intent goes last, because it leads to the directories if this process dies
       leftover.intent.foreach(i => intents.remove(i.run))
       // another VACUUM may have removed them first
       !leftover.directories.exists(state.fs.exists(_))
   }
-
-  private def tell(leftover: Leftover): Unit =
-    logInfo(s"removing ${leftover.path}: ${leftover.kind.name}, ${leftover.files} files, " +
-      s"${leftover.bytes} bytes")
 
   /**
    * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has
@@ -62,7 +59,7 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     intents.remove(intent.run)
   }
 
-  /** The token of a run that has replaced nothing yet, and whose record somebody has removed. */
+  /** Removes the token of a run that has replaced nothing yet, and whose record another program has removed. */
   private def discardToken(folder: String, run: String): Unit =
     if (state.status(state.own(folder, run)).isEmpty) {
       Seq(ParquetFiles, OrcFiles).foreach { f =>
@@ -72,9 +69,8 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     }
 
   /**
-   * Removes the files of a directory of a run, except replaced files and, beside them, the copies of the
-   * change, which tell their folder. A run that has replaced files was committed, so its record must have
-   * been deleted.
+   * Removes the files of a directory of a run. Replaced files stay, and so do the copies of the change beside
+   * them, which tell their folder: a run that has replaced files was committed, and its record was deleted.
    */
   private def discardIn(own: Path): Unit = {
     val (kept, others) =
@@ -86,29 +82,31 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
   }
 }
 
-/** Commits records that exchange no files. */
-private[sparkzorder] object Notes {
+/** Commits records that exchange no files ([[Record.marker]]). */
+private[sparkzorder] object Markers {
 
   /**
-   * Commits a note.
+   * Commits a marker and marks it done.
    *
-   * @param isVain true if the present records make the note needless
-   * @return false if the note was needless
+   * @param isNeedless true if the present records make the marker needless or wrong
+   * @return false if the marker was not committed, because it is needless
    */
-  def commit(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Boolean = {
-    val number = create(state, note)(isVain)
-    number.foreach(state.markDone(_, note.run))
+  def commit(state: StateDirectory, marker: Record)(isNeedless: TableLog => Boolean): Boolean = {
+    val number = create(state, marker)(isNeedless)
+    number.foreach(state.markDone(_, marker.run))
     number.isDefined
   }
 
-  /** Like [[commit]], without the mark that ends the note: another process has to act on it. */
+  /** Like [[commit]], but does not mark the record done, because what it orders is still to be done. */
   @tailrec
-  def create(state: StateDirectory, note: Record)(isVain: TableLog => Boolean): Option[Long] = {
+  def create(
+      state: StateDirectory,
+      marker: Record)(isNeedless: TableLog => Boolean): Option[Long] = {
     val log = TableLog.read(state)
     val next = log.last + 1
-    if (isVain(log)) None
-    else if (state.createRecord(next, note)) Some(next)
-    else create(state, note)(isVain)
+    if (isNeedless(log)) None
+    else if (state.createRecord(next, marker)) Some(next)
+    else create(state, marker)(isNeedless)
   }
 }
 
@@ -127,12 +125,12 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
    */
   @tailrec
   def abort(run: String, by: Option[String] = None): Boolean = {
-    val history = TableLog.read(state)
-    val next = history.last + 1
-    if (history.commitOf(run).isDefined || by.exists(history.isAborted)) false
-    else if (history.isAborted(run)) {
+    val log = TableLog.read(state)
+    val next = log.last + 1
+    if (log.commitOf(run).isDefined || by.exists(log.isAborted)) false
+    else if (log.isAborted(run)) {
       // the process that wrote the record may have been killed before the mark
-      history.records.foreach { case (n, r) =>
+      log.records.foreach { case (n, r) =>
         if (r.kind == Record.Abort && r.run == run) state.markDone(n, run)
       }
       true

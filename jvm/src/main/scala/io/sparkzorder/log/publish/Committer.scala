@@ -35,7 +35,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
       readTo = after
       others = Vector.empty
     }
-    val ours = inputs(record)
+    val ours = inputs(record).toSet
     @tailrec def attempt(): Long = {
       val log = TableLog.read(state)
       // records were removed, and the next numbers would be used a second time
@@ -64,18 +64,18 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
 
   /** Refuses the commit if a clean-up has taken the run for a dead run and removed its hidden files. */
   private def requireFiles(record: Record): Unit = {
-    val isNoted = new Intents(state).holds(record.run)
+    val hasIntent = new Intents(state).holds(record.run)
     val gone = ManyFiles.firstProblem(record.changes) { c =>
-      val there = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
+      val names = state.files(state.own(c.folder, record.run)).map(_.getPath.getName).toSet
       val token = if (record.makesShadow) Nil else Seq(RunFolder.Waiting)
-      (token ++ c.added.map(_.staged)).find(!there(_))
+      (token ++ c.added.map(_.staged)).find(!names(_))
     }
-    if (!isNoted || gone.isDefined) {
+    if (!hasIntent || gone.isDefined) {
       throw ZOrderErrors.conflict(target, "the hidden files of this run were removed")
     }
   }
 
-  private def check(other: Record, record: Record, ours: Set[(String, String)]): Unit =
+  private def check(other: Record, record: Record, ours: Set[String]): Unit =
     other.kind match {
       case Record.Abort if other.run == record.run =>
         throw ZOrderErrors.conflict(target, "this run was declared dead and cleaned up")
@@ -85,27 +85,19 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
         throw ZOrderErrors.conflict(target, s"the shadow of run ${other.run} was undone")
       // a shadow replaces nothing that is visible
       case _ if other.commitsRun && !(record.exchangesFiles && other.makesShadow) =>
-        inputs(other).intersect(ours).headOption.foreach { case (folder, name) =>
-          throw ZOrderErrors.conflict(
-            target,
-            s"run ${other.run} has replaced ${pathOf(folder, name)}")
+        inputs(other).find(ours).foreach { path =>
+          throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $path")
         }
         // the input was listed while the other run was publishing, so the listing may lack its other files
-        if (other.exchangesFiles) outputs(other).intersect(ours).headOption.foreach {
-          case (folder, name) =>
-            throw ZOrderErrors.conflict(
-              target,
-              s"run ${other.run} was just adding ${pathOf(folder, name)}")
+        if (other.exchangesFiles) outputs(other).find(ours).foreach { path =>
+          throw ZOrderErrors.conflict(target, s"run ${other.run} was just adding $path")
         }
       case _ =>
     }
 
-  private def pathOf(folder: String, name: String): String =
-    if (folder.isEmpty) name else s"$folder/$name"
+  private def outputs(record: Record): Seq[String] =
+    record.changes.flatMap(c => c.added.map(a => c.path(a.name)))
 
-  private def outputs(record: Record): Set[(String, String)] =
-    record.changes.flatMap(c => c.added.map(a => (c.folder, a.name))).toSet
-
-  private def inputs(record: Record): Set[(String, String)] =
-    record.changes.flatMap(c => c.replaced.map(r => (c.folder, r.name))).toSet
+  private def inputs(record: Record): Seq[String] =
+    record.changes.flatMap(c => c.replaced.map(r => c.path(r.name)))
 }

@@ -5,10 +5,14 @@ package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.log._
+import io.sparkzorder.table.{DataFile, DataFormat}
+import io.sparkzorder.table.stats.FooterReader
+import io.sparkzorder.util.{ManyFiles, Paths}
 
 /**
  * Finds the files that runs keep only for a while, and decides whether they may be removed. Changes
@@ -25,19 +29,19 @@ private[sparkzorder] final class Leftovers(
   private lazy val log = TableLog.read(state)
   private lazy val evidence = new Evidence(state, log, isReadable)
 
-  private lazy val notes: Seq[(FileStatus, Intent)] = new Intents(state).all()
+  private lazy val intents: Seq[(FileStatus, Intent)] = new Intents(state).all()
 
-  // the runs on whose files an UNDO is working; these files must not be removed
-  private lazy val taken: Set[String] =
-    notes.map(_._2).filter(i => log.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
+  // the runs whose files an unfinished UNDO has claimed; these files must not be removed
+  private lazy val claimed: Set[String] =
+    intents.map(_._2).filter(i => log.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
 
-  private lazy val published: Seq[Keeper] =
+  private lazy val published: Seq[RetainingRun] =
     for {
-      (note, intent) <- notes if !taken(intent.run)
+      (file, intent) <- intents if !claimed(intent.run)
       n <- log.commitOf(intent.run).toSeq if state.isDone(n)
       record <- log.records.collectFirst { case (`n`, r) if r.exchangesFiles => r }.toSeq
       since <- state.replacedSince(n, record).toSeq
-    } yield Keeper(n, record, note, intent, since)
+    } yield RetainingRun(n, record, file, intent, since)
 
   /**
    * Replaced files whose retention is over. A run yields up to two leftovers: one with the proven files,
@@ -46,30 +50,27 @@ private[sparkzorder] final class Leftovers(
    * @param retainMs a retention in milliseconds, in place of the retention of each run
    */
   def expired(retainMs: Option[Long]): Seq[Leftover] =
-    published.filter(k =>
-      !state.hasConflict(k.number) &&
-        isOver(k.sinceMs, retainMs.getOrElse(k.record.retainMs))).flatMap { k =>
-      val own = directories(Leftover.Retained, k.intent).map { case (folder, d) =>
-        d -> isProven(folder, d.path, k.record, k.number)
+    published.filter(run =>
+      !state.hasConflict(run.number) &&
+        isOver(run.sinceMs, retainMs.getOrElse(run.record.retainMs))).flatMap { run =>
+      val (proven, unproven) = directories(Leftover.Retained, run.intent).partition {
+        case (folder, d) => isProven(folder, d.path, run.record, run.number)
       }
-      val (proven, rest) = own.partition(_._2)
-      def together(kind: Leftover.Kind, parts: Seq[Leftover]) =
-        of(kind, k.note, k.intent, parts, isWhole = rest.isEmpty).copy(sinceMs = k.sinceMs)
+      def together(kind: Leftover.Kind, parts: Seq[(String, Leftover)]) =
+        of(kind, run.file, run.intent, parts.map(_._2), isWhole = unproven.isEmpty)
+          .copy(sinceMs = run.sinceMs)
       // a run that keeps no files any more still has an intent to be removed
       val retained =
-        if (proven.nonEmpty || rest.isEmpty) Seq(together(Leftover.Retained, proven.map(_._1)))
-        else Nil
-      retained ++
-        (if (rest.isEmpty) Nil else Seq(together(Leftover.Unproven, rest.map(_._1))))
+        if (proven.isEmpty && unproven.nonEmpty) None
+        else Some(together(Leftover.Retained, proven))
+      val rest = if (unproven.isEmpty) None else Some(together(Leftover.Unproven, unproven))
+      retained ++ rest
     }
 
   /** The files that runs with a conflict replaced; they are kept until a user deletes them. */
-  def conflicts: Seq[Leftover] = published.filter(k => state.hasConflict(k.number)).map { k =>
-    of(
-      Leftover.Conflict,
-      k.note,
-      k.intent,
-      directories(Leftover.Conflict, k.intent).map(_._2)).copy(sinceMs = k.sinceMs)
+  def conflicts: Seq[Leftover] = published.filter(run => state.hasConflict(run.number)).map { run =>
+    val own = directories(Leftover.Conflict, run.intent).map(_._2)
+    of(Leftover.Conflict, run.file, run.intent, own).copy(sinceMs = run.sinceMs)
   }.filter(_.directories.nonEmpty)
 
   /**
@@ -78,43 +79,38 @@ private[sparkzorder] final class Leftovers(
    * new files.
    */
   lazy val uncommitted: Seq[Leftover] =
-    ManyFiles.map(notes.filter(n => log.commitOf(n._2.run).isEmpty)) { case (note, intent) =>
+    ManyFiles.map(intents.filter(i => log.commitOf(i._2.run).isEmpty)) { case (file, intent) =>
       val own = directories(Leftover.Staged, intent).map(_._2)
       val kind =
         if (intent.undone.isEmpty && own.exists(l => hasOld(l.path))) Leftover.Unproven
         else Leftover.Staged
-      of(kind, note, intent, own)
+      of(kind, file, intent, own)
     }
 
   /**
    * Hidden directories of runs that no intent names, because their folder was renamed or moved, or because
    * the intent was deleted. This method lists every folder of the table.
    */
-  def strays: Seq[Leftover] = {
-    val noted = notes.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
+  def unreferenced: Seq[Leftover] = {
+    val named = intents.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
     val unfinished = log.unfinished.map(_._2.run).toSet
-    state.runDirectories().collect {
-      case (run, folder, path)
-          if !noted(run -> folder) && !unfinished(run) && !taken(run) => stray(run, folder, path)
-    }.flatten
+    // the intent of a shadow was removed, but the shadow may still be in force
+    def mayBeInForce(run: String, folder: String) =
+      log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))
+    state.runDirectories().filterNot { case (run, folder, _) =>
+      named(run -> folder) || unfinished(run) || claimed(run) || mayBeInForce(run, folder)
+    }.flatMap { case (run, folder, path) => directory(kindOf(run, folder, path), path, run) }
   }
 
-  private def stray(run: String, folder: String, path: Path): Option[Leftover] =
-    // the intent of a shadow was removed, but the shadow may still be in force
-    if (log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))) None
-    else strayOf(run, folder, path)
-
-  private def strayOf(run: String, folder: String, path: Path): Option[Leftover] = {
+  private def kindOf(run: String, folder: String, path: Path): Leftover.Kind = {
     val number = log.commitOf(run)
-    val kind =
-      if (number.exists(state.hasConflict)) Leftover.Conflict
-      else if (number.exists(n => log.records.exists(r => r._1 == n && r._2.makesShadow)))
-        Leftover.Shadow
-      else if (copyIn(path, run).exists(r =>
-          evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
-      else if (number.isEmpty && !hasOld(path)) Leftover.Staged
-      else Leftover.Unproven
-    directory(kind, path, run)
+    if (number.exists(state.hasConflict)) Leftover.Conflict
+    else if (number.exists(n => log.records.exists(r => r._1 == n && r._2.makesShadow)))
+      Leftover.Shadow
+    else if (copyIn(path, run).exists(r =>
+        evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
+    else if (number.isEmpty && !hasOld(path)) Leftover.Staged
+    else Leftover.Unproven
   }
 
   /** True if the files that a run replaced in a folder may be removed. */
@@ -144,19 +140,20 @@ private[sparkzorder] final class Leftovers(
         .flatMap(directory(kind, _, intent.run)).map(f -> _)
     }.flatten
 
+  /** @param file the file of the intent */
   private def of(
       kind: Leftover.Kind,
-      note: FileStatus,
+      file: FileStatus,
       intent: Intent,
       parts: Seq[Leftover],
       isWhole: Boolean = true): Leftover =
     Leftover(
       kind,
-      if (parts.size == 1) parts.head.path else note.getPath,
+      if (parts.size == 1) parts.head.path else file.getPath,
       intent.run,
       parts.map(_.files).sum,
       parts.map(_.bytes).sum,
-      (note.getModificationTime +: parts.map(_.sinceMs)).max,
+      (file.getModificationTime +: parts.map(_.sinceMs)).max,
       parts.map(_.path),
       if (isWhole) Some(intent) else None)
 
@@ -204,11 +201,11 @@ private[sparkzorder] final class Leftovers(
       if (s.isDirectory) s +: below(s.getPath) else Seq(s))
 }
 
-/** A published run that keeps the files that it replaced. */
-private final case class Keeper(
+/** A published run that keeps the files that it replaced. `file` is the file of its intent. */
+private final case class RetainingRun(
     number: Long,
     record: Record,
-    note: FileStatus,
+    file: FileStatus,
     intent: Intent,
     sinceMs: Long)
 
@@ -257,4 +254,111 @@ private[sparkzorder] object Leftover {
 
   /** A record that was written under a temporary name and never got its number. */
   case object Temporary extends Kind("temporary", stays = false)
+}
+
+/**
+ * Finds out whether the rows of replaced files are in other files. Each file that a run added must be in
+ * its folder with the recorded length and a readable footer, or a later run must have replaced the file,
+ * and the same must hold for the files of that run. A power failure, a cleaning program or `rm` may have
+ * removed new files long after the run, and then the replaced files are the only copy.
+ *
+ * @param isReadable true if the footer of a data file can be read
+ */
+private[log] final class Evidence(
+    state: StateDirectory,
+    log: TableLog,
+    isReadable: FileStatus => Boolean) {
+
+  /** The published runs that replaced a file, by folder and name of the file. */
+  private lazy val replacedBy: Map[(String, String), Seq[(Long, FolderChange)]] = {
+    val all = for {
+      (n, c) <- log.settledChanges
+      f <- c.replaced
+    } yield (c.folder, f.name) -> (n -> c)
+    all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
+  }
+
+  private val seen = mutable.HashMap.empty[(String, String, Long), Boolean]
+
+  /**
+   * True if every file that the change added is readable, or was replaced by files for which the same
+   * holds.
+   *
+   * @param folder the folder in which the files of the change are now
+   * @param number the number of the record of the run, because only later records count as replacements. If
+   *   it is not known, 0, so that all records count
+   */
+  def holds(folder: String, change: FolderChange, number: Long): Boolean =
+    change.added.forall(isProven(folder, change.folder, _, number))
+
+  /** @param recorded the folder in which the records have the file */
+  private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
+    seen.getOrElseUpdate(
+      (folder, a.name, number),
+      isThere(folder, a) || {
+        // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
+        // files of all these runs must be proven.
+        val later = replacedBy.getOrElse(recorded -> a.name, Nil).filter(_._1 > number)
+        later.nonEmpty && later.forall { case (n, change) =>
+          change.added.forall(isProven(folder, recorded, _, n))
+        }
+      })
+
+  private def isThere(folder: String, a: Added): Boolean =
+    state.status(Paths.child(state.folder(folder), a.name))
+      .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
+}
+
+private[log] object Evidence {
+
+  /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
+  def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
+    val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
+    // a file that an UNDO has put back may have any name
+    format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
+      FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
+  }
+}
+
+/**
+ * The replaced files of a table that are still kept.
+ *
+ * @param bytes the size of all these files
+ * @param untilMs when the last of these files may be removed. None if there are no such files, or if some
+ *   files never expire: their run is not done, or met a conflict, and the files may have the only copy of
+ *   rows
+ */
+private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
+
+private[sparkzorder] object RetainedFiles {
+  private val NeverExpires = Long.MaxValue
+
+  /** @param log the log in `state` */
+  def of(state: StateDirectory, log: TableLog): RetainedFiles = {
+    val withIntent = new Intents(state).runs()
+    val kept = for {
+      (n, r) <- log.records if r.exchangesFiles && withIntent(r.run)
+      bytes = bytesOf(state, r, r.run) if bytes > 0
+    } yield {
+      val until =
+        if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
+        else state.replacedSince(n, r).fold(NeverExpires)(_ + r.retainMs)
+      (bytes, until)
+    }
+    RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
+  }
+
+  /**
+   * The size of the files that the run of a record replaced and that are still kept in the hidden directories
+   * of a run.
+   *
+   * @param keeper the run in whose directories the files are: the same run, or an UNDO that has claimed the
+   *   files
+   */
+  def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
+    ManyFiles.map(record.changes) { c =>
+      val names = c.replaced.map(_.retained).toSet
+      Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))
+        .flatMap(state.readableFiles).filter(s => names(s.getPath.getName)).map(_.getLen).sum
+    }.sum
 }

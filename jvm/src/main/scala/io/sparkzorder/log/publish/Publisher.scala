@@ -8,16 +8,7 @@ import scala.annotation.tailrec
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
-import io.sparkzorder.log.{
-  FolderChange,
-  FolderState,
-  Intents,
-  Record,
-  RunFolder,
-  RunPlaces,
-  StateDirectory,
-  TableLog
-}
+import io.sparkzorder.log._
 import io.sparkzorder.util.ManyFiles
 
 /** Publishes committed runs, or abandons them, folder by folder; see [[RunFolder]]. */
@@ -33,7 +24,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def publish(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    run.end(ManyFiles.map(run.places)(run.publish).flatten)
+    run.end(ManyFiles.map(run.places)(run.atPlace(_)(run.publishIn)).flatten)
     // another session may have abandoned the run while this process was suspended
     if (TableLog.read(state).isAbandoned(record.run)) {
       throw ZOrderErrors.publishConflict(
@@ -53,7 +44,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def abandon(number: Long, record: Record): Unit = {
     val run = new OpenRun(number, record)
-    val inDoubt = ManyFiles.map(run.places)(run.abandon).flatten.collect { case d: InDoubt => d }
+    val inDoubt = ManyFiles.map(run.places)(run.atPlace(_)(run.abandonIn)).flatten
+      .collect { case d: InDoubt => d }
     inDoubt.headOption.foreach(d => throw d.error)
     TableLog.read(state).records.foreach { case (n, r) =>
       if (r.kind == Record.Abandon && r.run == record.run) state.markDone(n, r.run)
@@ -68,8 +60,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
-      val note = Record.marker(Record.Abandon, record.run, user)
-      Notes.create(state, note)(_.isAbandoned(record.run))
+      val marker = Record.marker(Record.Abandon, record.run, user)
+      Markers.create(state, marker)(_.isAbandoned(record.run))
       abandon(number, record)
       record
     }
@@ -80,13 +72,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published
    */
   def rollForward(): Seq[Record] = {
-    val open = TableLog.read(state).unfinished
-    lazy val history = TableLog.read(state)
-    open.foreach { case (number, record) =>
-      if (!history.isAbandoned(record.run)) new OpenRun(number, record).requireNoDoubt()
+    val log = TableLog.read(state)
+    log.unfinished.foreach { case (number, record) =>
+      if (!log.isAbandoned(record.run)) new OpenRun(number, record).requireNoDoubt()
     }
-    open.map { case (number, record) =>
-      if (history.isAbandoned(record.run)) abandon(number, record)
+    log.unfinished.map { case (number, record) =>
+      if (log.isAbandoned(record.run)) abandon(number, record)
       else {
         logWarning(s"run ${record.run} was committed but not published; rolling it forward")
         publish(number, record)
@@ -105,9 +96,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     def places: Seq[(FolderChange, Option[FolderChange])] =
       new RunPlaces(state, record, state.byName).all
 
-    /**
-     * Fails if a folder of the run is in doubt, so that a user must first say whether it was overwritten.
-     */
+    /** Fails if a folder of the run is in doubt. A user must first say whether the folder was overwritten. */
     def requireNoDoubt(): Unit =
       ManyFiles.map(places.flatMap(_._2)) { change =>
         val files = new RunFolder(state, record, change)
@@ -115,18 +104,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         if (files.isInDoubt && !state.isDone(number)) Some(files.doubt) else None
       }.flatten.headOption.foreach(throw _)
 
-    def publish(place: (FolderChange, Option[FolderChange])): Option[Problem] =
-      atPlace(place, Publisher.Moves)(publishIn)
-
-    def abandon(place: (FolderChange, Option[FolderChange])): Option[Problem] =
-      atPlace(place, Publisher.Moves)(abandonIn)
-
     /**
      * Works on a folder at its present path. If another program renames or moves the folder meanwhile, the
      * rest of the work is done at the new path.
      */
     @tailrec
-    private def atPlace(place: (FolderChange, Option[FolderChange]), left: Int)(
+    def atPlace(place: (FolderChange, Option[FolderChange]), left: Int = Publisher.Moves)(
         work: RunFolder => Option[Problem]): Option[Problem] = place match {
       case (change, None) => Some(loss(change))
       case (change, Some(now)) =>
@@ -146,7 +129,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         }
     }
 
-    private def publishIn(files: RunFolder): Option[Problem] =
+    def publishIn(files: RunFolder): Option[Problem] =
       files.folderState match {
         case FolderState.Published => None
         case FolderState.Conflict => conflict(files, "another program had changed it before")
@@ -155,7 +138,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         case now => exchange(files, isResumed = now == FolderState.Publishing)
       }
 
-    private def abandonIn(files: RunFolder): Option[Problem] = {
+    def abandonIn(files: RunFolder): Option[Problem] = {
       // by abandoning the run, the user has said that the folder was not overwritten
       if (files.isInDoubt) files.putConflict()
       if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
@@ -193,7 +176,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
      *   false, only this process hides files, so a missing replaced file was removed while it was visible.
      */
     private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
-      files.changedInput.orElse(files.takenName).orElse(files.missingNew) match {
+      files.changedInput.orElse(files.occupiedName).orElse(files.missingNew) match {
         case Some(p) => conflict(files, p, isResumed)
         case None =>
           files.showToken()
@@ -273,10 +256,7 @@ private sealed trait Problem
 /** The directory has no file of the run: the folder was overwritten, or was moved elsewhere. */
 private final case class Away(problem: String) extends Problem
 
-/**
- * The run has ended in this folder without being published: the old files or those of another program
- * count.
- */
+/** The run has ended in this folder and is not published there: the folder has the old files or others. */
 private final case class Ended(error: ZOrderException) extends Problem
 
 /** The folder is in doubt: a user must say whether it was overwritten. */

@@ -3,15 +3,17 @@
 
 package io.sparkzorder.log.publish
 
-import org.apache.hadoop.fs.FileStatus
+import scala.annotation.tailrec
 
-import io.sparkzorder.log.{Added, FolderChange, Record, Replaced, RunFolder, StateDirectory}
-import io.sparkzorder.util.ManyFiles
+import org.apache.hadoop.fs.{FileStatus, Path}
+
+import io.sparkzorder.log._
+import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
- * Undoing one run: what it added goes out, what it replaced comes back under its old names. That is a
- * change of the table like any other. Looks at the table and at the kept files as they are now, and
- * changes nothing.
+ * The undo of one run: the files that the run added go, and the files that it replaced come back under their old
+ * names. This is a change of the table like that of any run. The class looks at the table and at the kept files
+ * when it is made, and changes nothing.
  *
  * @param number of the record of the run
  * @param record the run to be undone
@@ -44,7 +46,7 @@ private[sparkzorder] final class Undo(
       val gone = for {
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
-      } yield path(c, r.name)
+      } yield c.path(r.name)
       // a program that overwrites a folder takes away what is kept in it, so the missing file is reported second
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
@@ -56,26 +58,22 @@ private[sparkzorder] final class Undo(
       }
     }
 
-  private def path(c: FolderChange, name: String) =
-    if (c.folder.isEmpty) name else s"${c.folder}/$name"
-
   private def obstacleIn(change: FolderChange): Option[String] = {
-    val there = table(change.folder)
+    val visible = table(change.folder)
     val touched = change.added.flatMap { a =>
-      there.get(a.name) match {
-        case None => Some(s"${path(change, a.name)}, which it wrote, was removed since")
+      visible.get(a.name) match {
+        case None => Some(s"${change.path(a.name)}, which it wrote, was removed since")
         case Some(s) if !isAsWritten(a, s) =>
-          Some(s"${path(change, a.name)}, which it wrote, was changed since")
+          Some(s"${change.path(a.name)}, which it wrote, was changed since")
         case _ => None
       }
     }
-    val taken = change.replaced.find(r => there.contains(r.name))
-      .map(r =>
-        s"a file ${path(change, r.name)} was written since, and it replaced one of that name")
-    touched.headOption.orElse(taken)
+    def occupied = change.replaced.find(r => visible.contains(r.name)).map(r =>
+      s"a file ${change.path(r.name)} was written since, and it replaced one of that name")
+    touched.headOption.orElse(occupied)
   }
 
-  // a record that does not say when its files were written: before they were published
+  // if the record does not have the times of its files: they were written before the run was published
   private def isAsWritten(a: Added, s: FileStatus): Boolean =
     s.getLen == a.length && (
       if (a.modified > 0) s.getModificationTime == a.modified
@@ -110,10 +108,118 @@ private[sparkzorder] final class Undo(
 
 private[sparkzorder] object Undo {
 
-  /** Unlike the names of the files that an undo brings back, which are in the same directory. */
+  /** Differs from the names of the files that an undo brings back, which are in the same directory. */
   def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"
 
   /** Runs in whose directories the files are that a run replaced. */
   def keepers(state: StateDirectory, run: String): Seq[String] =
     run +: UndoClaim.holders(state, run)
+}
+
+/**
+ * Moves the replaced files of a run from the directories of that run into the directories of its undo. After that,
+ * clean-up cannot delete a part of them when their retention ends, and they are hidden like all files of a run. The
+ * directories of the undone run are removed and never made again, so a delayed publisher of that run cannot move
+ * the files a second time. If the undo fails, the files go into the closed directories of the undone run, to which
+ * no publisher moves files.
+ *
+ * @param undone the run that is undone
+ * @param run the undo
+ */
+private[sparkzorder] final class UndoClaim(
+    state: StateDirectory,
+    undone: String,
+    run: String,
+    user: String) {
+  private val intents = new Intents(state)
+
+  // The process of an aborted undo may still be at work and move files later. Its intent is kept until this undo
+  // is published, so that such files are found.
+  private var known = Set.empty[String]
+
+  /**
+   * Claims the files. If another undo that has not committed holds them, that undo is aborted first. If several
+   * undos claim at once, exactly one survives, because an aborted undo may not abort others.
+   *
+   * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
+   *   taking some, or the token of a folder, and gives them back
+   * @return false if another undo has won; else true, also if files are still missing after the last attempt, so
+   *   the caller must look again before it commits
+   */
+  def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
+    intents.write(Intent(run, folders, Some(undone)))
+    val dead = new DeadRuns(state, user)
+    def attempt(): Boolean = {
+      known ++= UndoClaim.holders(state, undone).filter(_ != run)
+      val others = known.toSeq
+      val areDead = others.forall(dead.abort(_, by = Some(run)))
+      if (areDead) {
+        ManyFiles.map(folders) { f =>
+          (kept(f) ++ others.map(state.own(f, _))).foreach(drain(_, state.own(f, run)))
+          rename(f, RunFolder.Finished, RunFolder.Waiting)
+        }
+      }
+      areDead
+    }
+    def hasTokens =
+      ManyFiles.firstProblem(folders)(f => if (isHere(f)) None else Some(f)).isEmpty
+    @tailrec
+    def claim(left: Int): Boolean =
+      if (!attempt()) false
+      else if (left == 0 || isComplete() && hasTokens) true
+      else {
+        Thread.sleep(UndoClaim.PauseMs)
+        claim(left - 1)
+      }
+    claim(UndoClaim.Attempts)
+  }
+
+  /** Removes the intents of the aborted undos. Called when the undo is published. */
+  def settle(): Unit = known.foreach(intents.remove)
+
+  /** Gives the files back after a failure, apart from those that another undo has claimed meanwhile. */
+  def giveBack(folders: Seq[String]): Unit = {
+    ManyFiles.map(folders)(giveBackIn)
+    def isKept = folders.exists(kept(_).exists(state.fs.exists))
+    // a dropped table is not made again
+    if (state.fs.exists(state.commits) && isKept && !intents.holds(undone)) {
+      intents.write(Intent(undone, folders))
+    }
+    intents.remove(run)
+  }
+
+  /** The directories with the files of the undone run that no undo has claimed. */
+  private def kept(folder: String): Seq[Path] =
+    Seq(state.own(folder, undone), state.closed(folder, undone))
+
+  @tailrec
+  private def giveBackIn(folder: String): Unit = {
+    val (own, closed) = (state.own(folder, run), state.closed(folder, undone))
+    state.fs.delete(new Path(own, ChangeCopy.name(run, folder)), false)
+    rename(folder, RunFolder.Waiting, RunFolder.Finished)
+    drain(own, closed)
+    // another undo may empty and remove that directory at the same time
+    Directories.removeEmpty(state.fs, closed)
+    if (state.files(own).nonEmpty && state.fs.exists(state.folder(folder))) giveBackIn(folder)
+  }
+
+  private def drain(from: Path, to: Path): Unit =
+    Directories.drain(state.fs, from, to, state.conf)
+
+  private def isHere(folder: String): Boolean =
+    state.status(new Path(state.own(folder, run), RunFolder.Waiting)).isDefined
+
+  private def rename(folder: String, from: String, to: String): Unit = {
+    val own = state.own(folder, run)
+    val _ = FileMove.rename(state.fs, new Path(own, from), new Path(own, to))
+  }
+}
+
+private[sparkzorder] object UndoClaim {
+  private val Attempts = 20
+  private val PauseMs = 50L
+
+  /** The undos of a run that have claimed its files, or are about to, and have not ended. */
+  def holders(state: StateDirectory, undone: String): Seq[String] =
+    new Intents(state).all().map(_._2).filter(_.undone.contains(undone)).map(_.run)
 }

@@ -45,7 +45,7 @@ class PostingsSuite extends AnyFunSuite with RandomInputs {
     val shards = (0 until format.shards).map { number =>
       val packed = pairs.filter(p => format.shardOf(p._1) == number)
         .map { case (hash, file) => format.packed(hash, file) }.toArray
-      val (bytes, shard) = PostingsWriter.shard(id, number, format, packed, packed.length, files)
+      val (bytes, shard) = PostingsWriter.shard(id, number, format, packed, files)
       if (bytes.isEmpty) shard
       else {
         Files.write(new File(dir, s"_$number").toPath, bytes)

@@ -50,7 +50,7 @@ class CommitterSuite extends StateTestBase {
               assert(state.createRecord(1, theirs))
             })
       }
-      assert(state.numbers() === Seq(1L))
+      assert(numbers(state) === Seq(1L))
       assert(visible(dir, "p=1") === Set("a", "b"))
     }
   }
@@ -92,7 +92,7 @@ class CommitterSuite extends StateTestBase {
       val ours = stage(dir, state, "ours", one("a"))
       intercept[IllegalStateException](
         new Committer(state, "t").commit(ours, () => throw new IllegalStateException("changed")))
-      assert(state.numbers() === Nil)
+      assert(numbers(state) === Nil)
       fails("ZORDER_CONFLICT", "hidden")(
         new Committer(state, "t").commit(
           ours,
