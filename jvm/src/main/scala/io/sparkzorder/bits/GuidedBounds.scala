@@ -17,8 +17,6 @@ private[sparkzorder] final class GuidedBounds(val sorted: Array[Long]) extends S
   private val shift: Int = GuidedBounds.shiftFor(sorted)
   private val guide: Array[Int] = GuidedBounds.guideFor(sorted, shift)
 
-  def length: Int = sorted.length
-
   /** The number of bounds below `value`. This is also the index of the first bound `>= value`. */
   def lowerBound(value: Long): Int = {
     val n = sorted.length

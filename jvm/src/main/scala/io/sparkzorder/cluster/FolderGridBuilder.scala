@@ -5,18 +5,18 @@ package io.sparkzorder.cluster
 
 import org.apache.spark.sql.types.DataType
 
-import io.sparkzorder.ordering.ColumnRanks
+import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks}
 
 /**
  * Builds the grid of one folder: the cuts first, then the bounds that they need.
  *
- * @param files wanted
- * @param firstFile number of the folder's first file
- * @param goal the queries for which the cuts should be good
- * @param kept for each ordering column the files of the folder that stay as they are; empty if the
+ * @param rows the number of rows of the folder
+ * @param files the wanted number of files
+ * @param firstFile the number of the first file of the folder
+ * @param kept for each ordering column, the files of the folder that stay as they are; empty if the
  *   sample is one of the whole folder
- * @param stop a cell of so many files is not cut any more
- * @param regions the grid whose cells are cut further; no file has rows of two of them
+ * @param stop see [[KdCuts]]
+ * @param regions the grid whose cells are cut further; no file has rows of two of these cells
  */
 private[sparkzorder] final class FolderGridBuilder(
     types: Seq[DataType],
@@ -43,7 +43,7 @@ private[sparkzorder] final class FolderGridBuilder(
 
   private def oneFile: FolderGrid = {
     val columns = types.map { t =>
-      GridColumn(ColumnRanks.fromSample(t, Array(), null, 0, 1).bounds, Array(0, 0))
+      GridColumn(BoundsIndex.ofSorted(t, Array()), Array(0, 0))
     }
     val whole = Cell(rows.toDouble, firstFile, 1, Box.empty(types.length))
     FolderGrid(
@@ -86,7 +86,7 @@ private[sparkzorder] final class FolderGridBuilder(
     measured(c).share(leaf.box.lowest(c), leaf.box.highest(c))
 }
 
-/** Shares of a folder's rows, scaled to integers from 0 to `Max`. */
+/** Shares of the rows of a folder, scaled to integers from 0 to `Max`. */
 private[sparkzorder] object RankScale {
   val Max: Int = 1 << 30
 
@@ -96,7 +96,7 @@ private[sparkzorder] object RankScale {
 /**
  * The bounds of one column.
  *
- * @param cuts of this column
+ * @param cuts the cuts of this column
  */
 private final class BoundedColumn(
     ranked: RankedColumn,
@@ -132,4 +132,53 @@ private object BoundedColumn {
 
   /** A number of bounds that gives each cell several, even where columns are correlated. */
   def boundsFor(files: Int): Int = math.max(MinBounds, math.min(MaxBounds, BoundsPerFile * files))
+}
+
+/** Numbers the files of the cells of a folder. */
+private[sparkzorder] object CellFiles {
+  // as shares of the wanted file size
+  private val MinFileFill = 0.5
+  private val MaxFileFill = 1.5
+
+  /**
+   * A cell that is much smaller than a file shares the file of a neighbour if both fit into one file. Beside
+   * a value of many rows there are such small cells, and no better cut avoids them.
+   *
+   * @param rows the number of rows of the folder
+   * @param files the wanted number of files
+   */
+  def number(
+      leaves: IndexedSeq[KdCuts.Leaf],
+      rows: Long,
+      files: Int,
+      firstFile: Int): IndexedSeq[Cell] = {
+    val sampled = leaves.map(_.rows.toLong).sum
+    val target = leaves.map(_.size).sum / files
+    // joined(i): leaf i shares the last file of the leaf before it
+    val joined = new Array[Boolean](leaves.length)
+    // size of the file that is open at the end of each leaf
+    val open = leaves.map(l => l.size / l.files).toArray
+    leaves.indices.drop(1).foreach { i =>
+      val own = leaves(i).size / leaves(i).files
+      val together = open(i - 1) + own
+      val smaller = math.min(open(i - 1), own)
+      val isOneRegion = leaves(i).region == leaves(i - 1).region
+      if (isOneRegion && smaller < MinFileFill * target && together <= MaxFileFill * target) {
+        joined(i) = true
+        if (leaves(i).files == 1) open(i) = together
+      }
+    }
+    var next = firstFile
+    leaves.indices.map { i =>
+      val leaf = leaves(i)
+      val first = if (joined(i)) next - 1 else next
+      next = first + leaf.files
+      Cell(
+        leaf.rows.toDouble / sampled * rows,
+        first,
+        leaf.files,
+        leaf.box,
+        leaf.region)
+    }
+  }
 }

@@ -16,17 +16,17 @@ import io.sparkzorder.ordering.BoundsIndex
  */
 private[sparkzorder] final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
 
-/** @param from share of the folder's rows below, in units of 2^-30; @param until likewise */
+/** A side of a cell, from rank to rank, in units of 2^-30 ([[RankScale]]). */
 private[sparkzorder] final case class Side(from: Int, until: Int)
 
 /**
  * All that is needed to place any row of one folder.
  *
  * @param tree leads from a row's slots to its cell
- * @param cells in the order of their numbers
- * @param sides of a cell, one per column: where its rows begin and end among all rows, as ranks in units
- *   of 2^-30
- * @param widths of the same sides among all rows of the folder, if the grid places only some of these
+ * @param cells the cells in the order of their numbers
+ * @param sides for each cell and column, where the rows of the cell begin and end among all rows
+ * @param widths the widths of the same sides among all rows of the folder, if the grid places only some of
+ *   these rows
  */
 private[sparkzorder] final case class FolderGrid(
     columns: IndexedSeq[GridColumn],
@@ -87,14 +87,11 @@ private[sparkzorder] object Grid {
   /**
    * Cuts and bounds of every folder from its sample.
    *
+   * For the parameters of a folder, see [[FolderGridBuilder]].
+   *
    * @param columns names and types of the ordering columns
-   * @param rows rows of each folder
-   * @param targetRows rows of a file in each folder
-   * @param samples sample of each folder; an empty sample puts its folder into one file
-   * @param goal the queries for which the cuts should be good
-   * @param kept for each folder and ordering column the files that stay as they are; empty for a folder
-   *   that is placed as a whole
-   * @param regions for each folder the grid whose cells are cut further
+   * @param targetRows the number of rows of a file in each folder
+   * @param samples the sample of each folder; a folder with an empty sample becomes one file
    */
   def build(
       columns: Seq[(String, DataType)],
@@ -108,13 +105,11 @@ private[sparkzorder] object Grid {
     val folders = rows.indices.map { f =>
       if (rows(f) == 0) None
       else {
-        val files = filesFor(rows(f), targetRows(f))
-        val types = columns.map(_._2)
         val grid = new FolderGridBuilder(
-          types,
+          columns.map(_._2),
           samples(f),
           rows(f),
-          files,
+          filesFor(rows(f), targetRows(f)),
           next,
           goal,
           kept(f),
@@ -134,15 +129,15 @@ private[sparkzorder] object Grid {
  * A slot is a value's place among the bounds of its column ([[io.sparkzorder.ordering.BoundsIndex]]),
  * and -1 for NULL.
  *
- * @param column of each inner node; the root is node 0
- * @param slot of each inner node: the least slot on its right
- * @param children of each inner node, left and right: an inner node, or the complement `~cell` of a
+ * @param column the column that each inner node compares; the root is node 0
+ * @param slot for each inner node, the least slot on its right
+ * @param children the left and the right child of each inner node: an inner node, or the complement `~cell` of a
  *   cell's number
  */
 private[sparkzorder] final class CutTree(
-    private[sparkzorder] val column: Array[Int],
-    private[sparkzorder] val slot: Array[Int],
-    private[sparkzorder] val children: Array[Int])
+    val column: Array[Int],
+    val slot: Array[Int],
+    val children: Array[Int])
     extends Serializable {
 
   /** The slots by which a column is cut. */
@@ -174,15 +169,15 @@ private[sparkzorder] object CutTree {
 }
 
 /**
- * All rows of a folder that the cuts leave together: a box of the ordering columns. Cells are
- * numbered as a depth-first walk of the cuts meets them.
+ * The rows of a folder that no cut separates: a box of the ordering columns. Cells are numbered in the order
+ * in which a depth-first walk of the cuts meets them.
  *
  * @param rows estimated number of rows
- * @param file number of its first file
- * @param files number of files that hold it: 1, or more if one combination of values has more rows
- *   than a file; a hash then spreads its rows
- * @param box of its sampled rows
- * @param region the cell of given cuts that it is a part of
+ * @param file the number of its first file
+ * @param files the number of its files: 1, or more if one combination of values has more rows than a file. A
+ *   hash then spreads the rows over the files
+ * @param box the box of its sampled rows
+ * @param region the region of which the cell is a part
  */
 private[sparkzorder] final case class Cell(
     rows: Double,
@@ -208,53 +203,4 @@ private[sparkzorder] object Box {
   /** The box of no rows. */
   def empty(columns: Int): Box =
     Box(new Array[Int](columns), new Array[Int](columns), new Array[Int](columns))
-}
-
-/** Numbers the files of the cells of a folder. */
-private[sparkzorder] object CellFiles {
-  // as shares of the wanted file size
-  private val MinFileFill = 0.5
-  private val MaxFileFill = 1.5
-
-  /**
-   * A cell much smaller than a file shares the file of a neighbour when both fit into one file. A value
-   * of many rows leaves such small cells beside it, and no better cut avoids them.
-   *
-   * @param rows of the folder
-   * @param files wanted
-   */
-  def number(
-      leaves: IndexedSeq[KdCuts.Leaf],
-      rows: Long,
-      files: Int,
-      firstFile: Int): IndexedSeq[Cell] = {
-    val sampled = leaves.map(_.rows.toLong).sum
-    val target = leaves.map(_.size).sum / files
-    // joined(i): leaf i shares the last file of the leaf before it
-    val joined = new Array[Boolean](leaves.length)
-    // size of the file that is open at the end of each leaf
-    val open = leaves.map(l => l.size / l.files).toArray
-    leaves.indices.drop(1).foreach { i =>
-      val own = leaves(i).size / leaves(i).files
-      val together = open(i - 1) + own
-      val smaller = math.min(open(i - 1), own)
-      val isOneRegion = leaves(i).region == leaves(i - 1).region
-      if (isOneRegion && smaller < MinFileFill * target && together <= MaxFileFill * target) {
-        joined(i) = true
-        if (leaves(i).files == 1) open(i) = together
-      }
-    }
-    var next = firstFile
-    leaves.indices.map { i =>
-      val leaf = leaves(i)
-      val first = if (joined(i)) next - 1 else next
-      next = first + leaf.files
-      Cell(
-        leaf.rows.toDouble / sampled * rows,
-        first,
-        leaf.files,
-        leaf.box,
-        leaf.region)
-    }
-  }
 }

@@ -28,9 +28,9 @@ import io.sparkzorder.table.{DataFormat, TableFiles}
  * way as partition values.
  *
  * @param schema data columns to read
- * @param format of the files
- * @param reader of the files; None for Spark's own
- * @param options of the reader
+ * @param format the format of the files
+ * @param reader the reader of the files; None for Spark's own reader
+ * @param options the options of the reader
  */
 private[sparkzorder] final class InputFrame(
     session: Session,

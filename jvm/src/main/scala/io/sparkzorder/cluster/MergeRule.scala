@@ -44,9 +44,9 @@ private[sparkzorder] final class RuledFiles(
  * an end of one file often lies outside another file.) The new run is assumed to be ideal.
  *
  * @param columns ordering columns
- * @param targetBytes of a file
+ * @param targetBytes the wanted size of a file
  * @param weights how many point queries there are on each column; empty if equally many
- * @param mostBytes that one statement can lay out. What would be more is no choice
+ * @param mostBytes the most bytes that one statement can lay out
  */
 private[sparkzorder] final class MergeRule(
     columns: Seq[OrderingColumn],
@@ -60,15 +60,15 @@ private[sparkzorder] final class MergeRule(
   /**
    * @param files all files of a folder
    * @param runOf the run that wrote each file; None for a new file
-   * @param dealt the runs that are inserts whose files are [[isDealt well dealt]]
+   * @param inserts the runs that are inserts whose files are [[isGoodInsert good]]
    * @return positions of the files to rewrite; empty when no file is new
    */
   def choose(
       files: RuledFiles,
       runOf: IndexedSeq[Option[String]],
-      dealt: Set[String] = Set.empty): Set[Int] = {
+      inserts: Set[String] = Set.empty): Set[Int] = {
     val added = files.indices.filter(runOf(_).isEmpty)
-    if (added.isEmpty && !runOf.flatten.exists(dealt)) Set.empty
+    if (added.isEmpty && !runOf.flatten.exists(inserts)) Set.empty
     else {
       val bySize = files.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(own => (files.bytesOf(own), own.head))
@@ -98,28 +98,28 @@ private[sparkzorder] final class MergeRule(
    * True if the files of one insert into a folder are as good as those of a run of OPTIMIZE: several
    * files, of about the target size, that overlap little. To rewrite them would gain nothing.
    *
-   * Values that drift, such as those of time, are all beyond the grid by which an insert deals its rows, so
-   * its files overlap more, but they overlap no other files. Such an insert may stay while the whole
-   * folder is good.
+   * Values that grow with time are beyond the grid by which an insert shuffles its rows. So the files of
+   * such an insert overlap each other more, but they overlap no other files. Such an insert may stay while
+   * the whole folder is good.
    *
    * @param ofFolder the [[excess]] of all files of the folder, also those of the insert
    */
-  def isDealt(files: RuledFiles, ofFolder: => Double): Boolean =
-    columns.size > 1 && files.size >= MergeRule.MinDealtFiles && isFilled(files) && {
+  def isGoodInsert(files: RuledFiles, ofFolder: => Double): Boolean =
+    columns.size > 1 && files.size >= MergeRule.MinInsertFiles && isFilled(files) && {
       val own = excess(files)
-      own <= MergeRule.DealtExcess ||
-      (own <= MergeRule.DriftingExcess && ofFolder <= MergeRule.DealtExcess)
+      own <= MergeRule.InsertExcess ||
+      (own <= MergeRule.DriftingExcess && ofFolder <= MergeRule.InsertExcess)
     }
 
   /**
-   * True if several files of about the target size overlap as little as those of one run, whoever
-   * has written them.
+   * True if several files of about the target size overlap as little as those of one run, whether or not
+   * one run wrote them.
    */
   def isOneLayout(files: RuledFiles): Boolean =
-    isFilled(files) && excess(files) <= MergeRule.DealtExcess
+    isFilled(files) && excess(files) <= MergeRule.InsertExcess
 
   private def isFilled(files: RuledFiles): Boolean =
-    files.bytesOf(files.indices) >= MergeRule.MinDealtFill * files.size * targetBytes
+    files.bytesOf(files.indices) >= MergeRule.MinFill * files.size * targetBytes
 
   /** The files that a point query reads, over those that it would read of an ideal layout. */
   def excess(files: RuledFiles): Double = {
@@ -188,14 +188,52 @@ private[sparkzorder] object MergeRule {
 
   private val MaxRuns = 64
 
-  /** Excess up to which the files of an insert count as well dealt. */
-  val DealtExcess = 1.35
+  /** Excess up to which the files of an insert are good. */
+  val InsertExcess = 1.35
 
   /**
-   * The same where the excess of the whole folder is at most [[DealtExcess]]. Four files without any order
+   * The same where the excess of the whole folder is at most [[InsertExcess]]. Four files without any order
    * have 2.0.
    */
   val DriftingExcess = 1.75
-  private val MinDealtFiles = 4
-  private val MinDealtFill = 0.5
+  private val MinInsertFiles = 4
+  private val MinFill = 0.5
+}
+
+/**
+ * The sides of the cells of an ideal layout, as shares of all rows. The product of the sides of a cell is
+ * the share of one file. The weighted number of files that point queries read is smallest if the side in
+ * each column is inversely proportional to the weight of the column. No side is larger than 1: a column
+ * whose weight is too small is not cut at all.
+ */
+private[sparkzorder] object IdealSides {
+
+  /**
+   * @param weights the relative number of point queries on each column; at least one column, and all above
+   *   0
+   * @return the side of each column
+   */
+  def of(files: Double, weights: IndexedSeq[Double]): IndexedSeq[Double] =
+    if (weights.distinct.size <= 1) weights.map(_ => math.pow(files, -1.0 / weights.size))
+    else {
+      // as many columns as possible are cut, in descending order of weight, so that no side exceeds 1
+      val sorted = weights.indices.sortBy(-weights(_))
+      val cut = (sorted.size to 1 by -1).map(sorted.take).find { some =>
+        factor(files, some.map(weights)) / weights(some.last) <= 1 || some.size == 1
+      }.get
+      val k = factor(files, cut.map(weights))
+      weights.indices.map(c => if (cut.contains(c)) math.min(1.0, k / weights(c)) else 1.0)
+    }
+
+  /** The factor by which the inverse weights become the sides. */
+  private def factor(files: Double, weights: IndexedSeq[Double]): Double =
+    math.exp((weights.map(math.log).sum - math.log(files)) / weights.size)
+
+  /** The mean number of files that point queries read, weighted by the weights of their columns. */
+  def meanFiles(files: Double, weights: IndexedSeq[Double]): Double =
+    if (weights.distinct.size <= 1) math.pow(files, 1.0 - 1.0 / weights.size)
+    else {
+      val sides = of(files, weights)
+      weights.zip(sides).map { case (w, s) => w * s }.sum * files / weights.sum
+    }
 }

@@ -3,10 +3,15 @@
 
 package io.sparkzorder.cluster
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, element_at, lit, typedLit}
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
+import org.apache.spark.sql.types.{DataType, Decimal}
+import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.ordering.{FixedOrder, LongBounds, OrderedType, SortedSample}
 import io.sparkzorder.table.OrderingColumn
 
 /** One pass over the ordering columns that takes a share of the key rows of every folder. */
@@ -116,4 +121,105 @@ private[sparkzorder] object RowSizes {
 
   /** Every row as large as every other. */
   val even: RowSizes = RowSizes(1.0, IndexedSeq.empty)
+}
+
+/**
+ * The values of one ordering column in the sampled rows of a folder, in the order of the rows. A
+ * sample may have millions of rows, so a value of a type of fixed width is kept in eight bytes.
+ */
+private[sparkzorder] trait KeyColumn {
+  def rows: Int
+
+  /** The rank of every row; see [[RankedColumn]]. */
+  def ranked: RankedColumn
+}
+
+/** Takes the values of a [[KeyColumn]] one by one. */
+private[sparkzorder] sealed trait KeyColumnBuilder {
+
+  /** @param value a Catalyst value, or null for NULL; a value is copied if it may point to a row */
+  def add(value: Any): Unit
+  def result(): KeyColumn
+}
+
+private[sparkzorder] object KeyColumn {
+
+  /** Some rows of several samples of one column, as one sample. */
+  def pooled(parts: Seq[(RankedColumn, Seq[Int])]): RankedColumn = {
+    val dataType = parts.head._1.dataType
+    val keys: Array[AnyRef] = parts.flatMap { case (column, rows) =>
+      rows.map(r =>
+        if (column.ranks(r) == 0) null else column.distinct.key(column.ranks(r) - 1))
+    }.toArray
+    val sorted = SortedSample.ofKeys(dataType, keys.filter(_ != null), null)
+    val distinct = sorted.all
+    val ranks = keys.map(k => if (k == null) 0 else 1 + (distinct.slotOfKey(k) >> 1))
+    new RankedColumn(dataType, sorted, distinct, ranks)
+  }
+
+  def newBuilder(dataType: DataType): KeyColumnBuilder = OrderedType.require(dataType) match {
+    case f: FixedOrder => new LongKeysBuilder(f)
+    case _ => new ObjectKeysBuilder(dataType)
+  }
+}
+
+private final class LongKeysBuilder(order: FixedOrder) extends KeyColumnBuilder {
+  private val keys = new mutable.ArrayBuilder.ofLong
+  private val nulls = new java.util.BitSet
+  private var n = 0
+
+  override def add(value: Any): Unit = {
+    if (value == null) nulls.set(n) else keys += order.toLong(value)
+    n += 1
+  }
+
+  override def result(): KeyColumn = new LongKeys(order, keys.result(), nulls, n)
+}
+
+/** @param keys the values that are not NULL, as ordered longs, in the order of the rows */
+private final class LongKeys(
+    order: FixedOrder,
+    keys: Array[Long],
+    nulls: java.util.BitSet,
+    override val rows: Int)
+    extends KeyColumn {
+
+  override def ranked: RankedColumn = {
+    val sorted = SortedSample.ofOrderedLongs(order, keys.clone())
+    val distinct = sorted.all.asInstanceOf[LongBounds]
+    val ranks = new Array[Int](rows)
+    var next = 0
+    var r = 0
+    while (r < rows) {
+      if (!nulls.get(r)) {
+        ranks(r) = 1 + (distinct.slot(keys(next)) >> 1)
+        next += 1
+      }
+      r += 1
+    }
+    new RankedColumn(order.dataType, sorted, distinct, ranks)
+  }
+}
+
+private final class ObjectKeysBuilder(dataType: DataType) extends KeyColumnBuilder {
+  private val values = new mutable.ArrayBuilder.ofRef[AnyRef]
+
+  override def add(value: Any): Unit = values += (value match {
+    case s: UTF8String => s.clone()
+    case d: Decimal => d.clone()
+    case other => other.asInstanceOf[AnyRef]
+  })
+
+  override def result(): KeyColumn = new ObjectKeys(dataType, values.result())
+}
+
+private final class ObjectKeys(dataType: DataType, values: Array[AnyRef]) extends KeyColumn {
+  override def rows: Int = values.length
+
+  override def ranked: RankedColumn = {
+    val sorted = SortedSample(dataType, values.filter(_ != null).toArray[Any], null)
+    val distinct = sorted.all
+    val ranks = values.map(v => if (v == null) 0 else 1 + (distinct.slotOf(v) >> 1))
+    new RankedColumn(dataType, sorted, distinct, ranks)
+  }
 }

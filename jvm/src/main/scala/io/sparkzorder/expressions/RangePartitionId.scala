@@ -165,7 +165,7 @@ private[expressions] object LiteralBounds {
     def fail(problem: String) = throw ZOrderErrors.boundsInvalid(function, problem)
     if (!array.foldable) fail("they are not a literal")
     val elementType = array.dataType.asInstanceOf[ArrayType].elementType
-    val value = evaluated(array)
+    val value = array.transformUp { case r: RuntimeReplaceable => r.replacement }.eval()
     if (value == null) fail("they are NULL")
     val bounds = value.asInstanceOf[ArrayData].toObjectArray(elementType).asInstanceOf[Array[Any]]
     if (bounds.isEmpty) fail("they are empty")
@@ -178,7 +178,4 @@ private[expressions] object LiteralBounds {
     }
     BoundsIndex.ofSorted(elementType, bounds)
   }
-
-  private def evaluated(array: Expression): Any =
-    array.transformUp { case r: RuntimeReplaceable => r.replacement }.eval()
 }

@@ -4,7 +4,7 @@
 package io.sparkzorder.expressions
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Alias, Expression}
 import org.apache.spark.sql.catalyst.expressions.codegen.{
   CodegenContext,
   CodeGenerator,
@@ -12,18 +12,12 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   FalseLiteral
 }
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.plans.logical.{Join, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 
 import io.sparkzorder.expressions.sampling.SampleReader
-import io.sparkzorder.ordering.{
-  BinaryOrder,
-  ColumnRangeIds,
-  FixedOrder,
-  OrderedType,
-  StringOrder,
-  WideDecimalOrder,
-  ZCurve
-}
+import io.sparkzorder.ordering.{ColumnRangeIds, FixedOrder, OrderedType, ZCurve}
 
 /**
  * An expression over columns of one operator input. A subquery gives the expression a sample of
@@ -72,9 +66,7 @@ private[sparkzorder] case class RangeIdBySample(
     val v = value.value.toString
     val id = OrderedType.require(child.dataType) match {
       case f: FixedOrder => s"$ids.idOfLong(${f.longCode(v)})"
-      case _: WideDecimalOrder => s"$ids.idOfDecimal($v)"
-      case StringOrder => s"$ids.idOfString($v)"
-      case BinaryOrder => s"$ids.idOfBytes($v)"
+      case _ => s"$ids.idOf($v)"
     }
     val result = if (child.nullable) s"${value.isNull} ? 0 : $id" else id
     ev.copy(
@@ -155,4 +147,41 @@ private[sparkzorder] case class ZValueBySample(
   override protected def withNewChildrenInternal(
       newChildren: IndexedSeq[Expression]): ZValueBySample =
     copy(columns = newChildren.init, sample = newChildren.last)
+}
+
+/**
+ * Moves sampled expressions from a join condition into a projection below the join.
+ *
+ * In the condition, such an expression could become a key of a broadcast. Spark computes those keys
+ * where the result of a subquery is not available, so the query would fail. This is an optimizer
+ * rule, because `Dataset.join` requires that the analyzed plan of a join is a join.
+ */
+private[sparkzorder] object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
+
+  override def apply(plan: LogicalPlan): LogicalPlan = plan.transformUp {
+    case join: Join if join.condition.exists(sampledIn(_).nonEmpty) => project(join)
+  }
+
+  private def project(join: Join): LogicalPlan = {
+    val keys = join.condition.toSeq.flatMap(sampledIn).map(e => Alias(e, e.prettyName)())
+    val (ofLeft, rest) = keys.partition(_.references.subsetOf(join.left.outputSet))
+    val ofRight = rest.filter(_.references.subsetOf(join.right.outputSet))
+    val moved = ofLeft ++ ofRight
+    val condition = join.condition.map(_.transformDown {
+      case e: SampledExpression =>
+        moved.collectFirst { case k if k.child eq e => k.toAttribute }.getOrElse(e)
+    })
+    val left = withKeys(join.left, ofLeft)
+    val right = withKeys(join.right, ofRight)
+    Project(join.output, join.copy(left = left, right = right, condition = condition))
+  }
+
+  private def withKeys(input: LogicalPlan, keys: Seq[Alias]): LogicalPlan =
+    if (keys.isEmpty) input else Project(input.output ++ keys, input)
+
+  /** The outermost sampled expressions: nested ones move with them. */
+  private def sampledIn(e: Expression): Seq[Expression] = e match {
+    case s: SampledExpression => Seq(s)
+    case other => other.children.flatMap(sampledIn)
+  }
 }

@@ -5,16 +5,32 @@ package io.sparkzorder.ordered
 
 import scala.util.Try
 
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils
-import org.apache.spark.sql.catalyst.expressions.{Cast, Concat, Expression, Literal, ScalaUDF}
+import org.apache.spark.sql.catalyst.catalog.{ExternalCatalogUtils, HiveTableRelation}
+import org.apache.spark.sql.catalyst.expressions.{
+  Cast,
+  Concat,
+  Expression,
+  Literal,
+  ScalaUDF,
+  SubqueryExpression
+}
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.plans.logical._
-import org.apache.spark.sql.execution.datasources.V1WriteCommand
+import org.apache.spark.sql.execution.columnar.InMemoryRelation
+import org.apache.spark.sql.execution.datasources.{
+  HadoopFsRelation,
+  LogicalRelation,
+  V1WriteCommand
+}
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StringType
 
+import io.sparkzorder.bits.{HilbertCurve, ZValues}
 import io.sparkzorder.cluster.PlaceOfRow
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.expressions.{Hilbert, ZOrder}
+import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.plans.Repeatability
 
@@ -44,7 +60,7 @@ private[ordered] final class KeyChoice(
   def choose(stored: => Option[StoredGrid]): OrderKey =
     if (declared.order.lexical) OrderKey(declared.byValue(columns), None)
     else if (declared.grade == Settings.WriteSampled) {
-      CurveOfInput.obstacle(query).orElse(noDealing) match {
+      CurveOfInput.obstacle(query).orElse(shuffleObstacle) match {
         case None => bySample(stored)
         case Some(why) => unsampled(stored, s"$why; ")
       }
@@ -80,7 +96,7 @@ private[ordered] final class KeyChoice(
     val obstacle =
       if (declared.grade == Settings.WriteSort) Some("the setting write is sort")
       else {
-        noDealing.orElse {
+        shuffleObstacle.orElse {
           if (declared.grade == Settings.WriteCells) None
           else if (files.isEmpty) Some("the size of the rows is not known")
           else files.filter(_ < MinFiles).map(_ => s"the rows fill less than $MinFiles files")
@@ -111,11 +127,11 @@ private[ordered] final class KeyChoice(
   private def key(place: Expression, grade: String, why: String, cells: WriteCells): OrderKey = {
     // rows with equal places are also sorted by the values of the column
     val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
-    OrderKey(DeclaredKey(place, grade, why) +: more, Some(DealByCells(cells, path)))
+    OrderKey(DeclaredKey(place, grade, why) +: more, Some(CellShuffle(cells, path)))
   }
 
   /** Why the rows must not be shuffled; None if they may be. */
-  private def noDealing: Option[String] =
+  private def shuffleObstacle: Option[String] =
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
     else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
@@ -225,5 +241,49 @@ private[ordered] object ExpectedSize {
     case p: Project => hasOwnPartitions(p.child)
     case f: Filter => hasOwnPartitions(f.child)
     case _ => false
+  }
+}
+
+/**
+ * Computes the position of a row on a space-filling curve. The coordinates are the ranks of the values of
+ * the row among all rows of the write. The ranks come from a sample, so the write reads its input twice:
+ * first the ordering columns only, then all columns.
+ */
+private[ordered] object CurveOfInput {
+
+  /** The number of bits of a position. */
+  def bits(columns: Int): Int = columns * ZValues.bitsPerColumn(columns)
+
+  /**
+   * Why the query must not be read twice; None if it may. A second read of a join or an aggregate would be
+   * slow. A second read of a query that may return other rows would make ranks that do not fit the rows.
+   */
+  def obstacle(query: LogicalPlan): Option[String] =
+    query.collectFirst {
+      case node if !isCheap(node) => s"the query has the operator ${node.nodeName}"
+      case node if node.expressions.exists(SubqueryExpression.hasSubquery) =>
+        "the query has a subquery"
+    }.orElse(Repeatability.obstacle(query))
+
+  private def isCheap(node: LogicalPlan): Boolean = node match {
+    case _: Project | _: Filter | _: Union | _: Sort | _: SubqueryAlias => true
+    case _: LocalRelation | _: Range | _: InMemoryRelation => true
+    // scans of V2 sources are planned after this rule
+    case _: HiveTableRelation | _: DataSourceV2Relation => true
+    case l: LogicalRelation => l.relation.isInstanceOf[HadoopFsRelation]
+    case _ => false
+  }
+
+  /**
+   * @param columns the ordering columns, from the output of `query`
+   * @param optimize Spark's optimizer. The sample must be optimized here, because the optimizer's rules for
+   *   subqueries have run before writes are ordered
+   */
+  def of(
+      columns: Seq[Expression],
+      query: LogicalPlan,
+      optimize: LogicalPlan => LogicalPlan): Expression = {
+    val call = if (columns.size <= HilbertCurve.MaxColumns) Hilbert(columns) else ZOrder(columns)
+    ResolveSampledCalls.bySample(query, Seq(call), optimize).head
   }
 }

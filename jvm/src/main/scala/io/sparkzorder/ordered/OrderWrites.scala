@@ -10,16 +10,19 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, ExtractValue, Literal}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.COMMAND
 import org.apache.spark.sql.execution.command.CreateDataSourceTableAsSelectCommand
 import org.apache.spark.sql.execution.datasources.{V1WriteCommand, WriteFiles}
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.ordered.grid.GridStore
+import io.sparkzorder.ordering.OrderedType
 
 /**
  * Sorts the rows of each write into a table with a declared order.
@@ -148,4 +151,46 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
   private def asDeclaredNow(table: CatalogTable): CatalogTable =
     try SparkLine.session(session).sessionState.catalog.getTableMetadata(table.identifier)
     catch { case NonFatal(_) => table }
+}
+
+/** Finds the columns of a declared order among the columns that a write writes. */
+private[ordered] object KeyColumns {
+
+  /**
+   * @param output the written columns, with the names that they have in the table
+   * @param isData false for the name of a partition column
+   * @return the columns, or why the order cannot be used. Tables change: a column may have been
+   *   dropped or renamed since the order was declared
+   */
+  def find(
+      order: DeclaredOrder,
+      output: Seq[Attribute],
+      isData: String => Boolean): Either[String, Seq[Expression]] = {
+    val found = order.columns.map(find(_, output.filter(a => isData(a.name))))
+    found.collectFirst { case Left(problem) => problem } match {
+      case Some(problem) => Left(problem)
+      case None => Right(found.collect { case Right(column) => column })
+    }
+  }
+
+  private def find(parts: Seq[String], output: Seq[Attribute]): Either[String, Expression] = {
+    val name = parts.mkString(".")
+    val sameName = SQLConf.get.resolver
+    output.find(a => sameName(a.name, parts.head)) match {
+      case None => Left(s"it has no data column $name")
+      case Some(column) =>
+        val field = parts.tail.foldLeft[Option[Expression]](Some(column)) { (in, part) =>
+          in.filter(_.dataType match {
+            case s: StructType => s.fieldNames.count(sameName(_, part)) == 1
+            case _ => false
+          }).map(ExtractValue(_, Literal(part), sameName))
+        }
+        field match {
+          case None => Left(s"it has no data column $name")
+          case Some(f) if OrderedType.of(f.dataType).isEmpty =>
+            Left(s"its column $name has the type ${f.dataType.sql}, which has no order")
+          case Some(f) => Right(f)
+        }
+    }
+  }
 }

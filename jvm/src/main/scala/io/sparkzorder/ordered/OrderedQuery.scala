@@ -3,6 +3,7 @@
 
 package io.sparkzorder.ordered
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Ascending,
@@ -10,8 +11,10 @@ import org.apache.spark.sql.catalyst.expressions.{
   AttributeMap,
   AttributeSet,
   Expression,
-  SortOrder
+  SortOrder,
+  UnaryExpression
 }
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.optimizer.FoldablePropagation
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, RebalancePartitions, Sort}
 import org.apache.spark.sql.execution.datasources.{
@@ -20,6 +23,7 @@ import org.apache.spark.sql.execution.datasources.{
   V1WritesUtils
 }
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
 
 /**
  * Sorts the query of a write: first by the columns that Spark's writer requires, then by the declared key.
@@ -131,9 +135,9 @@ private[ordered] object OrderedQuery {
       // comparison that reaches the key.
       val columns = key.marked.zipWithIndex.map { case (k, i) => Alias(k, s"_zorder_key_$i")() }
       val keyed = Project(query.output ++ columns, query)
-      val dealt = key.cells.fold[LogicalPlan](keyed)(_.deal(keyed, columns.map(_.toAttribute)))
+      val shuffled = key.cells.fold[LogicalPlan](keyed)(_.of(keyed, columns.head.toAttribute))
       val sort =
-        Sort((required ++ columns.map(_.toAttribute)).map(ascending), global = false, dealt)
+        Sort((required ++ columns.map(_.toAttribute)).map(ascending), global = false, shuffled)
       Project(query.output, sort)
     }
   }
@@ -153,4 +157,64 @@ private[ordered] object OrderedQuery {
     case Project(list, _) => list.exists(_.exists(_.isInstanceOf[DeclaredKey]))
     case _ => false
   }
+}
+
+/**
+ * The key by which the rows of a write are ordered.
+ *
+ * @param marked the expressions to sort by
+ * @param cells the shuffle of the rows before the sort; None if the rows are not shuffled
+ */
+private[ordered] final case class OrderKey(marked: Seq[DeclaredKey], cells: Option[CellShuffle]) {
+
+  /** The same key over other columns. */
+  def map(f: Expression => Expression): OrderKey =
+    OrderKey(marked.map(f(_).asInstanceOf[DeclaredKey]), cells.map(c => c.copy(path = f(c.path))))
+}
+
+/**
+ * A shuffle that sends the rows of each cell to one task.
+ *
+ * @param path the path of the partition directory of a row, relative to the table
+ */
+private[ordered] final case class CellShuffle(cells: WriteCells, path: Expression) {
+
+  /** @param place the column of `rows` that has the place of the row */
+  def of(rows: LogicalPlan, place: Attribute): LogicalPlan =
+    RebalancePartitions(Seq(CellOfPlace(place, path, cells)), rows, Some(cells.partitions))
+}
+
+/**
+ * Marks the key by which a write is ordered, and has the value of its child.
+ *
+ * By the mark, [[OrderWrites]] recognizes a query that is already ordered. EXPLAIN shows the mark with the
+ * way of ordering and the reason for it.
+ *
+ * @param grade `sort`, `cells` or `sampled`
+ * @param why the reason for this way
+ * @param nested the declaration, if a nested write still has to choose the key
+ */
+private[sparkzorder] case class DeclaredKey(
+    child: Expression,
+    grade: String,
+    why: String,
+    nested: Option[DeclaredWrite] = None)
+    extends UnaryExpression {
+  override def nullable: Boolean = child.nullable
+  override def dataType: DataType = child.dataType
+  // not foldable, because Spark would otherwise remove a constant sort key, and the mark with it
+  override def foldable: Boolean = false
+  override def prettyName: String = "declared_order"
+  override def toString: String = s"$prettyName($child; $grade: $why)"
+  override def sql: String = s"$prettyName(${child.sql})"
+
+  override def eval(input: InternalRow): Any = child.eval(input)
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val value = child.genCode(ctx)
+    ev.copy(code = value.code, isNull = value.isNull, value = value.value)
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): DeclaredKey =
+    copy(child = newChild)
 }

@@ -3,7 +3,19 @@
 
 package io.sparkzorder.ordered
 
+import org.apache.spark.sql.catalyst.expressions.{BinaryExpression, Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.physical.{HashPartitioning, Partitioning}
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.execution.{
+  CoalescedPartitionSpec,
+  PartialReducerPartitionSpec,
+  ShufflePartitionSpec,
+  SparkPlan
+}
+import org.apache.spark.sql.execution.adaptive.{AQEShuffleReadExec, ShuffleQueryStageExec}
+import org.apache.spark.sql.execution.exchange.ShuffleExchangeExec
+import org.apache.spark.sql.types.{DataType, IntegerType, LongType}
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.cluster.{Grid, PartitionKeys, Placement}
@@ -119,4 +131,136 @@ private[sparkzorder] final class CellsOfCurve(
 
   override protected def partition(place: Long, path: UTF8String): Int =
     inBucket(path.hashCode, (place >>> shift).toInt)
+}
+
+/** The number of the folder of a row, from its path below the table. */
+private[sparkzorder] case class FolderOfPath(child: Expression, cells: CellsOfGrid)
+    extends UnaryExpression {
+  override def nullable: Boolean = false
+  override def dataType: DataType = IntegerType
+  override def prettyName: String = "folder_of_path"
+  override def stringArgs: Iterator[Any] = children.iterator
+
+  override protected def nullSafeEval(path: Any): Any = cells.folder(path.asInstanceOf[UTF8String])
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val all = ctx.addReferenceObj("cells", cells)
+    nullSafeCodeGen(ctx, ev, path => s"${ev.value} = $all.folder($path);")
+  }
+
+  override protected def withNewChildInternal(newChild: Expression): FolderOfPath =
+    copy(child = newChild)
+}
+
+/**
+ * The shuffle key of a row, see [[WriteCells.key]].
+ *
+ * @param left the place of the row
+ * @param right the path of its folder below the table
+ */
+private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression, cells: WriteCells)
+    extends BinaryExpression {
+  override def nullable: Boolean = false
+  override def dataType: DataType = LongType
+  override def prettyName: String = "cell_of_place"
+  override def stringArgs: Iterator[Any] = children.iterator
+
+  override protected def nullSafeEval(place: Any, path: Any): Any =
+    cells.key(place.asInstanceOf[Long], path.asInstanceOf[UTF8String])
+
+  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
+    val all = ctx.addReferenceObj("cells", cells, classOf[WriteCells].getName)
+    nullSafeCodeGen(ctx, ev, (place, path) => s"${ev.value} = $all.key($place, $path);")
+  }
+
+  override protected def withNewChildrenInternal(
+      newLeft: Expression,
+      newRight: Expression): CellOfPlace = copy(left = newLeft, right = newRight)
+}
+
+/**
+ * Sets the size that Spark's adaptive execution aims at for a partition of a write by cells. Spark splits
+ * larger partitions, and joins neighbours up to this size. (The node of the logical plan takes either this
+ * size or a number of partitions.)
+ */
+private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
+  private val Slack = 1.2
+
+  override def apply(plan: SparkPlan): SparkPlan = plan.transformUp {
+    case shuffle: ShuffleExchangeExec if shuffle.advisoryPartitionSize.isEmpty =>
+      WriteCells.of(shuffle.outputPartitioning).fold(shuffle) { cells =>
+        shuffle.copy(advisoryPartitionSize = Some((Slack * cells.targetBytes).toLong))
+      }
+  }
+}
+
+/**
+ * Joins neighbouring cells of a write until a task has enough rows for a file.
+ *
+ * Spark's own rule joins partitions, too. But with its default
+ * `spark.sql.adaptive.coalescePartitions.parallelismFirst`, it leaves a task, and so a small file, for each
+ * core. It also joins any neighbours. This rule instead halves the cells until a part fits into a file. The
+ * halves are those of the kd-tree, so that each file is one box of the ordering columns.
+ */
+private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
+  // up to this multiple of the target, the halves of a part would be further from the target than the part
+  private val MaxFill = 1.41
+
+  override def apply(plan: SparkPlan): SparkPlan = plan match {
+    case read @ AQEShuffleReadExec(stage: ShuffleQueryStageExec, specs) if cells(stage).isDefined =>
+      joined(stage, specs).fold[SparkPlan](read)(s => read.copy(partitionSpecs = s))
+    case stage: ShuffleQueryStageExec if cells(stage).isDefined =>
+      // Spark left the partitions alone, as where its coalescing is switched off
+      joined(stage, Nil).fold[SparkPlan](stage)(AQEShuffleReadExec(stage, _))
+    case other => other.mapChildren(apply)
+  }
+
+  private def cells(stage: ShuffleQueryStageExec): Option[WriteCells] =
+    WriteCells.of(stage.shuffle.outputPartitioning)
+
+  /** @param specs the partitions as Spark has joined and split them */
+  private def joined(
+      stage: ShuffleQueryStageExec,
+      specs: Seq[ShufflePartitionSpec]): Option[Seq[ShufflePartitionSpec]] =
+    for (own <- cells(stage); stats <- stage.mapStats) yield {
+      val split = specs.collect { case p: PartialReducerPartitionSpec => p }.groupBy(_.reducerIndex)
+      val bytes = stats.bytesByPartitionId
+      new JoinedCells(bytes, own.targetBytes, MaxFill).parts.flatMap { case (from, until) =>
+        // one cell that is too large stays split
+        split.get(from).filter(_ => until == from + 1)
+          .getOrElse {
+            val size = (from until until).map(bytes(_)).sum
+            Seq(CoalescedPartitionSpec(from, until, Some(size)))
+          }
+      }
+    }
+}
+
+/**
+ * Ranges of neighbouring cells.
+ *
+ * @param bytes the size of each cell
+ * @param target the wanted size of a part
+ * @param maxFill a part above this many targets is halved
+ */
+private[ordered] final class JoinedCells(bytes: Array[Long], target: Long, maxFill: Double) {
+  private val below = bytes.scanLeft(0L)(_ + _)
+
+  /** First and last, exclusive, of each part; together all cells in their order. */
+  def parts: Seq[(Int, Int)] =
+    halves(0, bytes.length).foldLeft(Vector.empty[(Int, Int)]) {
+      // halves of unequal size leave small parts; two of them may fit together
+      case (done :+ ((from, _)), (_, end)) if size(from, end) <= target =>
+        done :+ ((from, end))
+      case (done, part) => done :+ part
+    }
+
+  private def halves(from: Int, until: Int): Seq[(Int, Int)] =
+    if (until - from <= 1 || size(from, until) <= maxFill * target) Seq((from, until))
+    else {
+      val middle = (from + until) / 2
+      halves(from, middle) ++ halves(middle, until)
+    }
+
+  private def size(from: Int, until: Int): Long = below(until) - below(from)
 }

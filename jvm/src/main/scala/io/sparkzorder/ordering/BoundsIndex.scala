@@ -26,17 +26,18 @@ private[sparkzorder] sealed trait BoundsIndex extends Serializable {
   /** The slot of a non-null Catalyst value of the column's type. */
   def slotOf(value: Any): Int
 
-  /**
-   * The key by which bound `i` is compared: the ordered long for a type of fixed width, else the
-   * value.
-   */
-  private[sparkzorder] def key(i: Int): AnyRef
+  /** The order of the column's type. */
+  def order: OrderedType
 
-  /** @param kept the positions of the bounds to keep, ascending */
-  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex
+  /** The key ([[OrderedType.keyOf]]) of bound `i`. */
+  def key(i: Int): AnyRef
 
   /** The slot of a key. */
-  private[sparkzorder] def slotOfKey(key: AnyRef): Int
+  def slotOfKey(key: AnyRef): Int = slotOf(key)
+
+  /** @param kept the positions of the bounds to keep, ascending */
+  final def take(kept: Array[Int]): BoundsIndex =
+    BoundsIndex.ofKeys(order, kept.map(key(_)))
 }
 
 /** Bounds of a type of fixed width, as ordered longs. */
@@ -46,10 +47,8 @@ private[sparkzorder] final class LongBounds(val order: FixedOrder, val sorted: A
 
   def length: Int = sorted.length
   def slotOf(value: Any): Int = slot(order.toLong(value))
-  private[sparkzorder] def key(i: Int): AnyRef = java.lang.Long.valueOf(sorted(i))
-  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
-    new LongBounds(order, kept.map(sorted(_)))
-  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[java.lang.Long])
+  def key(i: Int): AnyRef = java.lang.Long.valueOf(sorted(i))
+  override def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[java.lang.Long])
 
   /** The slot of a value by its ordered long ([[FixedOrder.toLong]]). */
   def slot(ordered: Long): Int = {
@@ -87,15 +86,13 @@ private[sparkzorder] sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: 
 /** Bounds of a DECIMAL of more than 18 digits, as unscaled values. */
 private[sparkzorder] final class WideBounds(
     val order: WideDecimalOrder,
-    val sorted: Array[BigInteger])
+    sorted: Array[BigInteger])
     extends PrefixedIndex[BigInteger](sorted.map(OrderedLongs.high)) {
 
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Decimal])
 
-  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
-  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
-    new WideBounds(order, kept.map(sorted(_)))
-  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[BigInteger])
+  def key(i: Int): AnyRef = sorted(i)
+  override def slotOfKey(key: AnyRef): Int = slot(key.asInstanceOf[BigInteger])
 
   def slot(value: Decimal): Int = slot(order.unscaled(value))
 
@@ -105,15 +102,13 @@ private[sparkzorder] final class WideBounds(
 }
 
 /** Bounds of strings in binary order. */
-private[sparkzorder] final class StringBounds(val sorted: Array[UTF8String])
+private[sparkzorder] final class StringBounds(sorted: Array[UTF8String])
     extends PrefixedIndex[UTF8String](sorted.map(_.getPrefix ^ Long.MinValue)) {
 
+  def order: OrderedType = StringOrder
   def slotOf(value: Any): Int = slot(value.asInstanceOf[UTF8String])
 
-  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
-  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
-    new StringBounds(kept.map(sorted(_)))
-  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
+  def key(i: Int): AnyRef = sorted(i)
 
   def slot(value: UTF8String): Int = search(value.getPrefix ^ Long.MinValue, value)
 
@@ -122,15 +117,13 @@ private[sparkzorder] final class StringBounds(val sorted: Array[UTF8String])
 }
 
 /** Bounds of byte strings. */
-private[sparkzorder] final class BinaryBounds(val sorted: Array[Array[Byte]])
+private[sparkzorder] final class BinaryBounds(sorted: Array[Array[Byte]])
     extends PrefixedIndex[Array[Byte]](sorted.map(OrderedLongs.prefix)) {
 
+  def order: OrderedType = BinaryOrder
   def slotOf(value: Any): Int = slot(value.asInstanceOf[Array[Byte]])
 
-  private[sparkzorder] def key(i: Int): AnyRef = sorted(i)
-  private[sparkzorder] def take(kept: Array[Int]): BoundsIndex =
-    new BinaryBounds(kept.map(sorted(_)))
-  private[sparkzorder] def slotOfKey(key: AnyRef): Int = slotOf(key)
+  def key(i: Int): AnyRef = sorted(i)
 
   def slot(value: Array[Byte]): Int = search(OrderedLongs.prefix(value), value)
 
@@ -140,31 +133,39 @@ private[sparkzorder] final class BinaryBounds(val sorted: Array[Array[Byte]])
 
 private[sparkzorder] object BoundsIndex {
 
-  /** The distinct keys of `keys`, ascending. All have the type of the keys of `like`. */
-  private[sparkzorder] def ofSortedDistinct(like: BoundsIndex, keys: Seq[AnyRef]): Seq[AnyRef] = {
-    def isLess(a: AnyRef, b: AnyRef): Boolean = ofKeys(like, Array(b)).slotOfKey(a) == 0
-    val sorted = keys.sortWith(isLess)
-    sorted.take(1) ++ sorted.zip(sorted.drop(1)).collect { case (a, b) if isLess(a, b) => b }
+  /** @param keys ascending ([[OrderedType.keyOf]]); equal keys are allowed */
+  def ofKeys(order: OrderedType, keys: Array[AnyRef]): BoundsIndex = order match {
+    case f: FixedOrder => new LongBounds(f, keys.map(_.asInstanceOf[java.lang.Long].longValue))
+    case w: WideDecimalOrder => new WideBounds(w, keys.map(_.asInstanceOf[BigInteger]))
+    case StringOrder => new StringBounds(keys.map(_.asInstanceOf[UTF8String]))
+    case BinaryOrder => new BinaryBounds(keys.map(_.asInstanceOf[Array[Byte]]))
   }
 
-  /** @param keys ascending, of the type of the keys of `like` */
-  private[sparkzorder] def ofKeys(like: BoundsIndex, keys: Array[AnyRef]): BoundsIndex =
-    like match {
-      case b: LongBounds =>
-        new LongBounds(b.order, keys.map(_.asInstanceOf[java.lang.Long].longValue))
-      case b: WideBounds => new WideBounds(b.order, keys.map(_.asInstanceOf[BigInteger]))
-      case _: StringBounds => new StringBounds(keys.map(_.asInstanceOf[UTF8String]))
-      case _: BinaryBounds => new BinaryBounds(keys.map(_.asInstanceOf[Array[Byte]]))
+  /** @param values Catalyst values in ascending order, none null; equal values are allowed */
+  def ofSorted(dataType: DataType, values: Array[Any]): BoundsIndex = {
+    val order = OrderedType.require(dataType)
+    ofKeys(order, values.map(order.keyOf))
+  }
+
+  /**
+   * Reads `n` bounds from a stream.
+   *
+   * @param long the next ordered long, for a type of fixed width
+   * @param bytes the next bytes, for any other type; see [[OrderedType.bytesOf]]
+   */
+  def read(order: OrderedType, n: Int)(long: => Long, bytes: => Array[Byte]): BoundsIndex =
+    order match {
+      case f: FixedOrder => new LongBounds(f, Array.fill(n)(long))
+      case w: WideDecimalOrder => new WideBounds(w, Array.fill(n)(new BigInteger(bytes)))
+      case StringOrder => new StringBounds(Array.fill(n)(UTF8String.fromBytes(bytes)))
+      case BinaryOrder => new BinaryBounds(Array.fill(n)(bytes))
     }
 
-  /** @param values Catalyst values in ascending order, none null; equal values are allowed */
-  def ofSorted(dataType: DataType, values: Array[Any]): BoundsIndex =
-    OrderedType.require(dataType) match {
-      case f: FixedOrder => new LongBounds(f, values.map(f.toLong))
-      case w: WideDecimalOrder =>
-        new WideBounds(w, values.map(v => w.unscaled(v.asInstanceOf[Decimal])))
-      case StringOrder => new StringBounds(values.map(_.asInstanceOf[UTF8String]))
-      case BinaryOrder => new BinaryBounds(values.map(_.asInstanceOf[Array[Byte]]))
+  /** The distinct keys of `keys`, ascending. */
+  def sortedKeys(order: OrderedType, keys: Seq[AnyRef]): Seq[AnyRef] =
+    keys.sorted(Ordering.comparatorToOrdering(order.keys)).foldRight(List.empty[AnyRef]) {
+      case (key, next :: rest) if order.keys.compare(key, next) == 0 => next :: rest
+      case (key, more) => key :: more
     }
 
   /**

@@ -3,8 +3,11 @@
 
 package io.sparkzorder.ordering
 
-import org.apache.spark.sql.types.{DataType, Decimal}
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator}
+import org.apache.spark.sql.types.DataType
+
+import io.sparkzorder.bits.ZValues
 
 /**
  * Maps the values of one column to range ids, by the slot of a value among the bounds of the column.
@@ -30,13 +33,66 @@ private[sparkzorder] final class ColumnRangeIds(
 
   /** The id of a value of a type of fixed width, by its ordered long ([[FixedOrder.toLong]]). */
   def idOfLong(ordered: Long): Int = ids(bounds.asInstanceOf[LongBounds].slot(ordered))
+}
 
-  /** The id of a non-null string. */
-  def idOfString(value: UTF8String): Int = ids(bounds.asInstanceOf[StringBounds].slot(value))
+/**
+ * Computes the Z-values of rows. For each column, the curve holds the bounds and, for each slot of the
+ * bounds ([[BoundsIndex]]), the bits that a value in the slot contributes to the Z-value. For each column,
+ * a row therefore costs one search and one OR.
+ *
+ * Immutable and thread-safe.
+ *
+ * @param ids the range ids of each column, which have [[io.sparkzorder.bits.ZValues.bitsPerColumn]] bits
+ */
+private[sparkzorder] final class ZCurve(ids: Array[ColumnRangeIds]) extends Serializable {
 
-  /** The id of a non-null byte string. */
-  def idOfBytes(value: Array[Byte]): Int = ids(bounds.asInstanceOf[BinaryBounds].slot(value))
+  private val bounds: Array[BoundsIndex] = ids.map(_.bounds)
 
-  /** The id of a non-null decimal of more than 18 digits. */
-  def idOfDecimal(value: Decimal): Int = ids(bounds.asInstanceOf[WideBounds].slot(value))
+  private val parts: Array[Array[Long]] = ids.zipWithIndex.map { case (column, c) =>
+    column.ids.map(ZValues.part(_, c, ids.length))
+  }
+
+  /** The part that the value of column `c`, which may be null, contributes to the Z-value. */
+  def part(c: Int, value: Any): Long =
+    if (value == null) 0L else parts(c)(bounds(c).slotOf(value))
+
+  /**
+   * Like [[part]], for a non-null value of a fixed-width type, given as the long of
+   * [[FixedOrder.toLong]].
+   */
+  def partOfLong(c: Int, ordered: Long): Long =
+    parts(c)(bounds(c).asInstanceOf[LongBounds].slot(ordered))
+}
+
+private[sparkzorder] object ZCurve {
+
+  /**
+   * Java code that ORs the parts of all columns into a local variable. If the code is long, Spark splits it
+   * into methods.
+   *
+   * @param curve the name of a local variable of type `curveType`
+   * @param z the name of the local variable of type long for the result
+   */
+  def partsCode(
+      ctx: CodegenContext,
+      columns: Seq[Expression],
+      curve: String,
+      curveType: String,
+      z: String): String = {
+    val steps = columns.zipWithIndex.map { case (column, c) =>
+      val value = column.genCode(ctx)
+      val part = OrderedType.require(column.dataType) match {
+        case f: FixedOrder => s"$curve.partOfLong($c, ${f.longCode(value.value)})"
+        case _ => s"$curve.part($c, ${value.value})"
+      }
+      s"${value.code}\n${ctx.nullSafeExec(column.nullable, value.isNull)(s"$z |= $part;")}"
+    }
+    ctx.splitExpressionsWithCurrentInputs(
+      expressions = steps,
+      funcName = "zParts",
+      extraArguments = Seq(curveType -> curve, CodeGenerator.JAVA_LONG -> z),
+      returnType = CodeGenerator.JAVA_LONG,
+      makeSplitFunction = body => s"$body\nreturn $z;",
+      foldFunctions = _.map(call => s"$z = $call;").mkString("\n"))
+  }
 }

@@ -3,7 +3,12 @@
 
 package io.sparkzorder.ordering
 
+import java.util.Arrays
+
+import scala.collection.mutable.ArrayBuilder
+
 import org.apache.spark.sql.types.DataType
+import org.apache.spark.unsafe.types.UTF8String
 
 /**
  * The distribution of the values of one column in a sample: bounds, and a mid-rank for each slot of the
@@ -55,7 +60,7 @@ private[sparkzorder] object ColumnRanks {
   }
 
   /** @param kept indices of the values that become bounds, ascending */
-  private[sparkzorder] def of(
+  def of(
       dataType: DataType,
       sample: SortedSample,
       nullWeight: Double,
@@ -66,7 +71,7 @@ private[sparkzorder] object ColumnRanks {
    * The indices of the values that become bounds. All heavy values become bounds. The light values
    * that become bounds are chosen at even steps of weight.
    */
-  private[sparkzorder] def thin(
+  def thin(
       weights: Array[Double],
       nullWeight: Double,
       maxBounds: Int): Array[Int] = {
@@ -120,5 +125,85 @@ private[sparkzorder] object ColumnRanks {
       k += 1
     }
     ranks
+  }
+}
+
+/**
+ * The distinct values of the sample of a column, in Spark's order, each with its weight.
+ *
+ * @param weights the weight of each distinct value, positive
+ * @param take makes bounds from the values at the given indices, which ascend
+ */
+private[sparkzorder] final class SortedSample(
+    val weights: Array[Double],
+    val take: Array[Int] => BoundsIndex) {
+
+  /** All distinct values. */
+  def all: BoundsIndex = take(Array.range(0, weights.length))
+}
+
+private[sparkzorder] object SortedSample {
+
+  /**
+   * @param values Catalyst values in any order, none null
+   * @param weights one for each value, or null if each has the weight 1; values of weight 0 are
+   *   dropped
+   */
+  def apply(dataType: DataType, values: Array[Any], weights: Array[Double]): SortedSample =
+    OrderedType.require(dataType) match {
+      case f: FixedOrder if weights == null => ofOrderedLongs(f, values.map(f.toLong))
+      case order => ofKeys(dataType, values.map(order.keyOf), weights)
+    }
+
+  /**
+   * The common case, without boxing: ordered longs of equal weight.
+   *
+   * @param keys in any order; this method sorts the array in place
+   */
+  def ofOrderedLongs(order: FixedOrder, keys: Array[Long]): SortedSample = {
+    Arrays.parallelSort(keys)
+    val values = new ArrayBuilder.ofLong
+    val counts = new ArrayBuilder.ofDouble
+    var i = 0
+    while (i < keys.length) {
+      val start = i
+      while (i < keys.length && keys(i) == keys(start)) i += 1
+      values += keys(start)
+      counts += (i - start).toDouble
+    }
+    val distinct = values.result()
+    new SortedSample(counts.result(), taken => new LongBounds(order, taken.map(d => distinct(d))))
+  }
+
+  /** Like [[apply]], for keys ([[OrderedType.keyOf]]) in place of values. */
+  def ofKeys(dataType: DataType, keys: Array[AnyRef], weights: Array[Double]): SortedSample = {
+    val order = OrderedType.require(dataType)
+    val compare = order.keys
+    val weighty = keys.indices.filter(i => weights == null || weights(i) > 0)
+    val byKey = weighty.map(Integer.valueOf).toArray
+    Arrays.parallelSort(byKey, (a: Integer, b: Integer) => compare.compare(keys(a), keys(b)))
+    val values = Array.newBuilder[AnyRef]
+    val sums = Array.newBuilder[Double]
+    var i = 0
+    while (i < byKey.length) {
+      val value = keys(byKey(i))
+      var sum = 0.0
+      while (i < byKey.length && compare.compare(keys(byKey(i)), value) == 0) {
+        sum += (if (weights == null) 1.0 else weights(byKey(i)))
+        i += 1
+      }
+      values += value
+      sums += sum
+    }
+    val distinct = values.result()
+    new SortedSample(
+      sums.result(),
+      taken => BoundsIndex.ofKeys(order, taken.map(d => unshared(distinct(d)))))
+  }
+
+  /** A string is copied, because a string of the sample can keep its whole row in memory. */
+  private def unshared(key: AnyRef): AnyRef = key match {
+    case string: UTF8String => string.clone()
+    case other => other
   }
 }

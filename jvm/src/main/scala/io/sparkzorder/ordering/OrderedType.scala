@@ -4,15 +4,23 @@
 package io.sparkzorder.ordering
 
 import java.math.BigInteger
+import java.util.Comparator
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.Platform
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 
 import io.sparkzorder.bits.OrderedLongs
 
 /** The order of an orderable atomic type, and how its values become ordered bits. */
-private[sparkzorder] sealed trait OrderedType extends Serializable
+private[sparkzorder] sealed trait OrderedType extends Serializable {
+
+  /** The key by which a non-null Catalyst value is compared. */
+  def keyOf(value: Any): AnyRef = value.asInstanceOf[AnyRef]
+
+  /** The order of the keys. */
+  def keys: Comparator[AnyRef] = (a, b) => a.asInstanceOf[Comparable[AnyRef]].compareTo(b)
+}
 
 /**
  * A type of fixed width, whose values map to ordered longs: signed longs in Spark's order.
@@ -21,6 +29,8 @@ private[sparkzorder] sealed trait OrderedType extends Serializable
  */
 private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
     extends OrderedType {
+
+  override def keyOf(value: Any): AnyRef = java.lang.Long.valueOf(toLong(value))
 
   /** The ordered long of a non-null Catalyst value. */
   def toLong(value: Any): Long = value match {
@@ -63,6 +73,8 @@ private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
 
 /** DECIMAL of more than 18 digits: its unscaled value is a 128-bit integer. */
 private[sparkzorder] final case class WideDecimalOrder(scale: Int) extends OrderedType {
+  override def keyOf(value: Any): AnyRef = unscaled(value.asInstanceOf[Decimal])
+
   def unscaled(value: Decimal): BigInteger = DecimalOrder.unscaled(value, scale)
 
   /** Java code for [[unscaled]] of the value `v`. */
@@ -70,10 +82,16 @@ private[sparkzorder] final case class WideDecimalOrder(scale: Int) extends Order
 }
 
 /** STRING, CHAR and VARCHAR in binary order. */
-private[sparkzorder] case object StringOrder extends OrderedType
+private[sparkzorder] case object StringOrder extends OrderedType {
+  override def keys: Comparator[AnyRef] = (a, b) =>
+    TypeBridge.compareBinary(a.asInstanceOf[UTF8String], b.asInstanceOf[UTF8String])
+}
 
 /** BINARY. */
-private[sparkzorder] case object BinaryOrder extends OrderedType
+private[sparkzorder] case object BinaryOrder extends OrderedType {
+  override def keys: Comparator[AnyRef] = (a, b) =>
+    ByteArray.compareBinary(a.asInstanceOf[Array[Byte]], b.asInstanceOf[Array[Byte]])
+}
 
 private[sparkzorder] object OrderedType {
 
@@ -96,6 +114,13 @@ private[sparkzorder] object OrderedType {
   /** Like [[of]], for a type that is known to be orderable. */
   def require(dataType: DataType): OrderedType = of(dataType).getOrElse {
     throw new IllegalArgumentException(s"${dataType.sql} is not an orderable atomic type")
+  }
+
+  /** The bytes of a key of a type that has no fixed width. */
+  def bytesOf(key: AnyRef): Array[Byte] = key match {
+    case wide: BigInteger => wide.toByteArray
+    case string: UTF8String => string.getBytes
+    case binary: Array[Byte] => binary
   }
 }
 

@@ -60,8 +60,8 @@ private[sparkzorder] object PointQueries {
   /**
    * The ideal number of files for one column of a layout with weights, see [[IdealSides]].
    *
-   * @param weights of all ordering columns
-   * @param column position of the column
+   * @param weights the weights of all ordering columns
+   * @param column the position of the column
    */
   def ideal(filesOfFolders: Seq[Int], weights: IndexedSeq[Double], column: Int): Double =
     if (weights.distinct.size <= 1) ideal(filesOfFolders, weights.size)
@@ -76,7 +76,7 @@ private[sparkzorder] object PointQueries {
  * with NULL are left out.
  *
  * @param values the distinct values
- * @param below for each value the number of rows below it; the last element is the number of all
+ * @param below for each value, the number of rows below it; the last element is the number of all
  *   rows
  */
 private[sparkzorder] final class ValueDistribution private (

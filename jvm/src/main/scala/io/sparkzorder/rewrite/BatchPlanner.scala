@@ -5,8 +5,6 @@ package io.sparkzorder.rewrite
 
 import java.util.UUID
 
-import scala.collection.mutable.ArrayBuffer
-
 import io.sparkzorder.cluster.{
   CutGoal,
   FolderGridBuilder,
@@ -26,7 +24,7 @@ import io.sparkzorder.sources._
  */
 private[rewrite] abstract class BatchPlanner {
 
-  /** Of the files of some whole folders those that can be rewritten. */
+  /** Those of the files of some whole folders that can be rewritten. */
   def rewritable(files: IndexedSeq[FormatFile]): IndexedSeq[FormatFile] = files
 
   /** Selects from the files that a statement with FULL chooses those that can be rewritten. */
@@ -42,8 +40,8 @@ private[rewrite] abstract class BatchPlanner {
   /**
    * Plans one batch. Planning may read the files, but it writes nothing.
    *
-   * @param rows of files that are all [[rewritable]]
-   * @param counts rows of each folder
+   * @param rows the rows of files that are all [[rewritable]]
+   * @param counts the number of rows of each folder
    */
   def plan(rows: FormatRows, counts: IndexedSeq[Long], pass: Pass): BatchPlan
 
@@ -58,8 +56,8 @@ private[rewrite] abstract class BatchPlanner {
   /**
    * Divides the rows of a folder into regions that can be laid out one by one.
    *
-   * @param rows of the files of one folder
-   * @param limit bytes of a region, but for a region in which all rows have the same key
+   * @param rows the rows of the files of one folder
+   * @param limit the greatest size of a region in bytes, except a region in which all rows have the same key
    */
   def regions(rows: FormatRows, limit: Long): RegionPlan
 
@@ -212,7 +210,7 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
     files.filter(joined)
   }
 
-  /** Files that are left as they are need no room, and no right to replace them. */
+  /** Leaves out files that stay as they are: they require neither free space nor write access. */
   override def selectAll(chosen: IndexedSeq[FormatFile]): Selection = {
     val joined = rewritable(chosen)
     Selection(joined, if (joined.isEmpty) Some(nothingToDo) else None)
@@ -250,22 +248,8 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
     files.map(_.folder).distinct.flatMap { folder =>
       val (small, large) =
         byFolder(folder).partition(_.bytes < CompactPlanner.SmallShare * targetBytes)
-      grouped(small) ++ large.map(Seq(_))
+      Batches.filled(small, targetBytes)(_.bytes) ++ large.map(IndexedSeq(_))
     }
-  }
-
-  private def grouped(files: Seq[FormatFile]): Seq[Seq[FormatFile]] = {
-    val groups = ArrayBuffer(ArrayBuffer.empty[FormatFile])
-    var bytes = 0L
-    files.foreach { f =>
-      if (bytes > 0 && bytes + f.bytes > targetBytes) {
-        groups += ArrayBuffer.empty
-        bytes = 0
-      }
-      groups.last += f
-      bytes += f.bytes
-    }
-    groups.filter(_.nonEmpty).map(_.toSeq).toSeq
   }
 }
 

@@ -12,33 +12,26 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 
-/** What a batch is for the files of its folders. */
-private[rewrite] sealed trait Pass {
-
-  /** The plan of a layout in two passes. */
-  def planId: Option[String] = None
-
-  /** 1 or 2, for a layout in two passes. */
-  def number: Option[Int] = None
-}
+/**
+ * What a batch is for the files of its folders.
+ *
+ * @param planId the plan of a layout in two passes
+ * @param number 1 or 2, for a layout in two passes
+ */
+private[rewrite] sealed abstract class Pass(val planId: Option[String], val number: Option[Int])
 
 /** The files get their final layout. */
-private[rewrite] case object OnePass extends Pass
+private[rewrite] case object OnePass extends Pass(None, None)
 
 /**
  * The first of two passes: the rows are dealt to the regions of a plan, and no new file has rows of two
  * regions.
  */
-private[rewrite] final case class Deal(plan: String, regions: FolderGrid) extends Pass {
-  override def planId: Option[String] = Some(plan)
-  override def number: Option[Int] = Some(1)
-}
+private[rewrite] final case class Deal(plan: String, regions: FolderGrid)
+    extends Pass(Some(plan), Some(1))
 
 /** The second pass: the files of one region get their final layout. */
-private[rewrite] final case class Gather(plan: String) extends Pass {
-  override def planId: Option[String] = Some(plan)
-  override def number: Option[Int] = Some(2)
-}
+private[rewrite] final case class Gather(plan: String) extends Pass(Some(plan), Some(2))
 
 /** Files that are rewritten and committed together. */
 private[rewrite] final case class Batch(files: IndexedSeq[FormatFile], pass: Pass = OnePass) {
@@ -58,9 +51,11 @@ private[rewrite] final case class Batch(files: IndexedSeq[FormatFile], pass: Pas
 }
 
 /**
- * @param reasons what is to be told of folders that take two passes
- * @param predicted how many more batches a real run has, for a DRY RUN
- * @param plans that are new, and are kept before the first batch
+ * Batches that are committed one after the other.
+ *
+ * @param reasons what the report says of folders that take two passes
+ * @param predicted for DRY RUN, how many more batches a real run would have
+ * @param plans the new plans of folders in two passes, which are stored before the first batch
  * @param isDeferred true if some files wait although no batch deals rows
  */
 private[rewrite] final case class PlannedBatches(
@@ -70,11 +65,8 @@ private[rewrite] final case class PlannedBatches(
     plans: Seq[RegionPlan] = Nil,
     isDeferred: Boolean = false) {
 
-  /** True if there is more to do when all batches are done. */
-  def goesOn: Boolean = isDeferred || batches.exists(_.pass match {
-    case _: Deal => true
-    case _ => false
-  })
+  /** True if another pass follows when all batches are done. */
+  def goesOn: Boolean = isDeferred || batches.exists(_.pass.number.contains(1))
 
   def told(reason: String): PlannedBatches = copy(reasons = reason +: reasons)
 
@@ -87,14 +79,14 @@ private[rewrite] final case class PlannedBatches(
 }
 
 /**
- * Puts files into batches of up to `batchSize` bytes. Each batch is rewritten and committed by itself, and
- * one job writes folders of one group.
+ * Puts files into batches of up to `batchSize` bytes. Each batch is rewritten and committed by itself. All
+ * folders of a batch are of one group, because one job writes them.
  *
- * A folder above that size takes two passes, as a sort takes that has more rows than memory. A sample of the
- * whole folder gives the regions, which are the first cells of the tree that one shuffle would use. The
- * first pass deals batches of inputs to the regions, and the second one lays out region by region.
- * Whatever is committed says which pass and region it belongs to, so a later statement goes on where an
- * earlier one has ended.
+ * A folder above that size takes two passes, like an external sort of more rows than fit into memory. A
+ * sample of the whole folder gives the regions, which are the first cells of the tree that one shuffle would
+ * use. The first pass shuffles batches of inputs to the regions, and the second pass lays out one region
+ * after the other. Each committed file has the number of its pass and region, so a later statement continues
+ * where an earlier statement has ended.
  */
 private[rewrite] final class Batches(
     format: TableFormat,
@@ -135,7 +127,7 @@ private[rewrite] final class Batches(
     val dealt = unfinished(files)
     if (dealt.isEmpty) fresh(folder, files)
     else {
-      // the newest first; there are several if one was lost, or if a region was divided again
+      // the newest plan first; there are several if a plan was lost, or if a region was divided again
       val ids = dealt.groupBy(_.dealt.get.plan).toSeq.sortBy(-_._2.map(_.writtenAt).max).map(_._1)
       def isOf(plan: String)(f: FormatFile) = f.dealt.exists(d => d.plan == plan && d.region > 0)
       val hasBegun = snapshot.files.exists(f =>
@@ -200,7 +192,7 @@ private[rewrite] final class Batches(
       Some(PlannedBatches(deals(files, plan.id, plan.grid), plans = Seq(plan)))
     }
 
-  /** The effort and the result of two passes are those of one shuffle, but for the bytes of the first pass. */
+  /** Predicts two passes as one batch: only the bytes that the first pass writes come in addition. */
   private def predicted(files: IndexedSeq[FormatFile], regions: Int): PlannedBatches = {
     val first = inOrder(files.filter(_.dealt.isEmpty)).size
     PlannedBatches(
@@ -216,7 +208,7 @@ private[rewrite] final class Batches(
       regions: FolderGrid): Seq[Batch] =
     inOrder(files).map(Batch(_, Deal(plan, regions)))
 
-  /** By their times: files of one time often have neighbouring values, so that a batch meets few regions. */
+  /** Batches by time: files of similar times often have similar values, and meet few regions. */
   private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
     Batches.filled(files.sortBy(f => (f.writtenAt, f.path)), limit)(_.bytes)
 
@@ -225,7 +217,7 @@ private[rewrite] final class Batches(
     // regions that have become too large, such as by a smaller batchSize, are divided again
     val (good, large) = byRegion.partition(bytesOf(_) <= Batches.MostOfLimit * limit)
     def gather(files: IndexedSeq[FormatFile]) = Batch(files, Gather(files.head.dealt.get.plan))
-    // at last and together, so that whoever goes on after a crash finds one plan
+    // large regions come last and together, so that a statement after a crash finds one plan
     if (good.nonEmpty || large.isEmpty)
       PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
     else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
@@ -236,13 +228,13 @@ private[rewrite] final class Batches(
 
 private[rewrite] object Batches {
 
-  /** How much larger than a batch a region may be, which is cut by a sample. */
+  /** A region may be larger than a batch by this factor, because a sample does not cut exactly. */
   val MostOfLimit = 1.3
 
   // as a share of the target size
   private val LeastFile = 0.25
 
-  /** Neighbours together, up to a limit; a part above the limit is alone. */
+  /** Groups of neighbouring parts, each up to a limit. A part above the limit is a group of its own. */
   def filled[T](parts: Seq[T], limit: Long)(bytes: T => Long): Seq[IndexedSeq[T]] = {
     val groups = ArrayBuffer(ArrayBuffer.empty[T])
     var sum = 0L

@@ -18,7 +18,7 @@ private[rewrite] final case class Selection(
  * forgotten the commit, the ranges of its files tell whether they are well laid out.
  *
  * @param wanted the layout of the run
- * @param mostBytes of a folder that the run can lay out
+ * @param mostBytes the most bytes of a folder that the run can lay out
  */
 private[rewrite] final class FileSelector(
     snapshot: TableSnapshot,
@@ -43,18 +43,19 @@ private[rewrite] final class FileSelector(
     val selected = (unfinished ++ folders.flatMap(_.worthwhile)).toSet
     val fresh = folders.map(_.added.size).sum
     val earlier = selected.size - unfinished.size - folders.map(_.added.count(selected)).sum
-    val dealt = folders.map(_.dealt.count(!selected(_))).sum
+    val ofInserts = folders.map(_.inserted.count(!selected(_))).sum
     val reason =
       if (fresh == 0 && unfinished.isEmpty) {
         Some(
           s"all ${chosen.size} files are laid out by (${columns.map(_.name).mkString(", ")}) " +
             "already; FULL rewrites them")
-      } else if (fresh == 0) None // which pass goes on is told by its batches
+      } else if (fresh == 0) None // `Batches` reports which pass continues
       else {
         Some(
           s"of ${chosen.size} files $fresh are new, $earlier of earlier runs are merged with " +
             s"them, and ${chosen.size - selected.size} stay as they are" +
-            (if (dealt == 0) "" else s", $dealt of them as their writers have laid them out"))
+            (if (ofInserts == 0) ""
+             else s", $ofInserts of them as their writers have laid them out"))
       }
     Selection(chosen.filter(selected), reason)
   }
@@ -105,12 +106,12 @@ private[rewrite] final class FileSelector(
 
     private lazy val excess: Double = rule.excess(ruled(others))
 
-    /** Writes of others whose files are as good as those of a run. */
+    /** The inserts whose files are as good as those of a run. */
     private lazy val inserts: Set[String] =
       if (isFirstPass) Set.empty
       else {
         byRun.collect {
-          case (run, own) if !runs(run) && rule.isDealt(ruled(own), excess) => run
+          case (run, own) if !runs(run) && rule.isGoodInsert(ruled(own), excess) => run
         }.toSet
       }
 
@@ -125,7 +126,7 @@ private[rewrite] final class FileSelector(
     lazy val added: IndexedSeq[FormatFile] =
       others.zip(runOf).collect { case (f, run) if !run.exists(runs) => f }
 
-    lazy val dealt: IndexedSeq[FormatFile] =
+    lazy val inserted: IndexedSeq[FormatFile] =
       others.zip(runOf).collect { case (f, run) if run.exists(inserts) => f }
 
     lazy val worthwhile: Seq[FormatFile] =
@@ -147,7 +148,7 @@ private[rewrite] final class FileSelector(
 /** The files that the first of two passes has dealt to regions, and that the second pass is to lay out. */
 private[rewrite] object Unfinished {
 
-  /** @param wanted the layout; files that were dealt for another one are like new ones */
+  /** @param wanted the layout of the run; files that were dealt for another layout count as new files */
   def of(files: IndexedSeq[FormatFile], wanted: LayoutTag): IndexedSeq[FormatFile] =
     files.filter(f => f.dealt.exists(_.region > 0) && f.layout.exists(_.isSame(wanted)))
 }

@@ -15,22 +15,18 @@ import io.sparkzorder.table.OrderingColumn
  *
  * @param layout the layout tag of the new files
  * @param selected the files to rewrite
- * @param batches the same files in batches, which are committed one after the other
+ * @param planned the same files in batches
  * @param reasons why these files are rewritten, for the report
- * @param predicted for DRY RUN, how many more batches a real run would have
- * @param newPlans the plans of folders in two passes, which are stored before the first batch
- * @param goesOn true if another pass follows when all batches are done
  */
 private[rewrite] final case class RewritePlan(
     snapshot: TableSnapshot,
     layout: LayoutTag,
     planner: BatchPlanner,
     selected: IndexedSeq[FormatFile],
-    batches: Seq[Batch],
-    reasons: RewriteReasons,
-    predicted: Int = 0,
-    newPlans: Seq[RegionPlan] = Nil,
-    goesOn: Boolean = false) {
+    planned: PlannedBatches,
+    reasons: RewriteReasons) {
+
+  def batches: Seq[Batch] = planned.batches
 
   /** The ids of the plans by which the selected files were dealt, or will be dealt in these batches. */
   def plans: Set[String] =
@@ -41,8 +37,7 @@ private[rewrite] final case class RewritePlan(
 private[rewrite] final case class RewriteReasons(
     order: Option[String],
     files: Seq[String],
-    size: Option[String],
-    passes: Seq[String] = Nil)
+    size: Option[String])
 
 /** Lists a table, and chooses the files that a statement rewrites. Writes nothing. */
 private[rewrite] final class RewritePlanner(
@@ -66,25 +61,12 @@ private[rewrite] final class RewritePlanner(
         new ClusterPlanner(snapshot, layout, order.queries, settings, phases)
       } else new CompactPlanner(settings(Settings.TargetFileSize), format.isCopy)
     val selection = select(snapshot, order, planner, layout)
-    val batches = inBatches(snapshot, layout, planner, selection.files)
+    val planned = inBatches(snapshot, layout, planner, selection.files)
     val byWhere = snapshot.chosen.map(own =>
       s"WHERE chooses ${own.size} of ${snapshot.files.size} files")
     val reasons =
-      RewriteReasons(
-        order.reason,
-        byWhere.toSeq ++ selection.reason,
-        settings.sizeKept,
-        batches.reasons)
-    RewritePlan(
-      snapshot,
-      layout,
-      planner,
-      selection.files,
-      batches.batches,
-      reasons,
-      batches.predicted,
-      batches.plans,
-      batches.goesOn)
+      RewriteReasons(order.reason, byWhere.toSeq ++ selection.reason, settings.sizeKept)
+    RewritePlan(snapshot, layout, planner, selection.files, planned, reasons)
   }
 
   /**
@@ -110,14 +92,11 @@ private[rewrite] final class RewritePlanner(
     val own = before.plans
     val selected =
       Unfinished.of(snapshot.files, before.layout).filter(_.dealt.exists(d => own(d.plan)))
-    val batches = inBatches(snapshot, before.layout, planner, selected)
     before.copy(
       snapshot = snapshot,
       planner = planner,
       selected = selected,
-      batches = batches.batches,
-      newPlans = batches.plans,
-      goesOn = batches.goesOn)
+      planned = inBatches(snapshot, before.layout, planner, selected))
   }
 
   private def inBatches(

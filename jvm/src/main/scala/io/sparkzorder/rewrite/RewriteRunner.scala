@@ -7,15 +7,69 @@ import scala.collection.mutable.ArrayBuffer
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.functions.{col, count => rowCount, lit}
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.cluster.DealingTasks
-import io.sparkzorder.commands.Phases
+import io.sparkzorder.cluster.MapTasks
+import io.sparkzorder.commands.{Phases, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.sources._
+import io.sparkzorder.sources.plain.PlainFormat
+import io.sparkzorder.table.Target
+
+/** What OPTIMIZE rewrites, after the table has been looked up. */
+private[sparkzorder] sealed trait OptimizeTarget {
+  def name: String
+}
+
+/** A table of plain files. */
+private[sparkzorder] final case class PlainTable(target: Target) extends OptimizeTarget {
+  override def name: String = target.name
+}
+
+/**
+ * A Delta or Iceberg table.
+ *
+ * @param ownStatement the format's own statement for the same purpose
+ */
+private[sparkzorder] final case class FormatTable(format: TableFormat, ownStatement: String)
+    extends OptimizeTarget {
+  override def name: String = format.name
+}
+
+/**
+ * The OPTIMIZE statement as a command, after its target has been resolved. EXPLAIN shows this
+ * command and does not run it.
+ *
+ * @see [[RewriteRunner]] for what the statement does
+ */
+private[sparkzorder] final case class OptimizeCommand(
+    target: OptimizeTarget,
+    where: Option[WherePredicate],
+    clauses: OptimizeClauses)
+    extends LeafRunnableCommand {
+
+  override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(OptimizeResult.schema)
+
+  override def simpleString(maxFields: Int): String = clauses.describe(target.name, where)
+
+  override def run(session: SparkSession): Seq[Row] = {
+    val user = SparkLine.session(session)
+    val (format, own) = target match {
+      case PlainTable(plain) =>
+        val table = new TableState(user, plain, clauses.options)
+        (new PlainFormat(table, clauses.into), "")
+      case FormatTable(format, own) => (format, own)
+    }
+    Seq(new RewriteRunner(user, format, where.map(_.condition), clauses, own).run().toRow)
+  }
+}
 
 /**
  * Executes one OPTIMIZE statement: check, recover, plan, then count, plan and replace each batch, and
@@ -62,13 +116,13 @@ private[sparkzorder] class RewriteRunner(
 
   private def execute(planner: RewritePlanner, statement: Statement): OptimizeResult = {
     val plan = planner.plan()
-    val dealing = new DealingTasks(statement.session)
-    val rounds = ArrayBuffer(Round(plan, batches(plan, statement, dealing)))
+    val mapTasks = new MapTasks(statement.session)
+    val rounds = ArrayBuffer(Round(plan, batches(plan, statement, mapTasks)))
     // The second of two passes. It may find that a region is too large, and divide the region by two more
     // passes.
-    while (!clauses.dryRun && rounds.last.plan.goesOn && rounds.last.done.nonEmpty) {
+    while (!clauses.dryRun && rounds.last.plan.planned.goesOn && rounds.last.done.nonEmpty) {
       val next = planner.next(rounds.last.plan)
-      rounds += Round(next, batches(next, statement, dealing))
+      rounds += Round(next, batches(next, statement, mapTasks))
     }
     if (!clauses.dryRun && where.isEmpty) forgetOldPlans(rounds.last.plan, statement)
     report(rounds.toSeq)
@@ -77,15 +131,15 @@ private[sparkzorder] class RewriteRunner(
   private def batches(
       plan: RewritePlan,
       statement: Statement,
-      dealing: DealingTasks): Seq[BatchDone] = {
-    plan.newPlans.foreach(p => plan.snapshot.plans.foreach(_.write(p)))
+      mapTasks: MapTasks): Seq[BatchDone] = {
+    plan.planned.plans.foreach(p => plan.snapshot.plans.foreach(_.write(p)))
     val conflicts = ArrayBuffer.empty[ZOrderException]
     val done = plan.batches.zipWithIndex.flatMap { case (batch, i) =>
       val number = s"batch ${i + 1} of ${plan.batches.size}"
       logInfo(s"OPTIMIZE $name: $number, ${batch.describe}")
       try {
         val made = phases.part(batch.pass.number.map(n => s"pass $n of 2, $number")) {
-          rewrite(plan, batch, statement.session, dealing)
+          rewrite(plan, batch, statement.session, mapTasks)
         }
         if (batch.pass == OnePass || clauses.dryRun) made
         else {
@@ -143,7 +197,7 @@ private[sparkzorder] class RewriteRunner(
       plan: RewritePlan,
       chosen: Batch,
       session: Session,
-      dealing: DealingTasks): Option[BatchDone] = {
+      mapTasks: MapTasks): Option[BatchDone] = {
     val begun = System.nanoTime()
     val counted = reading(plan, chosen)(count(plan.snapshot, session, chosen.files))
     // a folder without any row is left unchanged, because there is nothing to write
@@ -158,7 +212,7 @@ private[sparkzorder] class RewriteRunner(
         val replaced =
           if (clauses.dryRun) None
           else {
-            batch.grid.foreach(g => dealing.limit(batch.rows.sum, batch.bytes, g.files))
+            batch.grid.foreach(g => mapTasks.limit(batch.rows.sum, batch.bytes, g.files))
             Some(rows.replace(batch, plan.layout, phases)(guard(batch, _)))
           }
         Some(BatchDone(batch, replaced))
@@ -238,16 +292,16 @@ private[sparkzorder] class RewriteRunner(
 
   /** What the report says of folders that are laid out in two passes. */
   private def passes(rounds: Seq[Round]): Seq[String] = {
-    val all = rounds.flatMap(_.plan.batches.map(_.pass))
-    val first = all.count { case _: Deal => true; case _ => false }
-    val second = all.count { case _: Gather => true; case _ => false }
+    val passes = rounds.flatMap(_.plan.batches).flatMap(_.pass.number)
+    val first = passes.count(_ == 1)
+    val second = passes.size - first
     val told =
-      if (first + second == 0 || clauses.dryRun) None
+      if (passes.isEmpty || clauses.dryRun) None
       else {
         Some(
           s"a folder is larger than batchSize: $first batches have dealt its rows to regions, and " +
             s"$second have laid regions out")
       }
-    rounds.head.plan.reasons.passes ++ told
+    rounds.head.plan.planned.reasons ++ told
   }
 }

@@ -8,8 +8,8 @@ import scala.annotation.tailrec
 /**
  * What one recorded scan asks for, as the model of a layout sees it.
  *
- * @param sides for each column that the scan restricts, by the column's number: the widths of the
- *   intervals that match, as shares of the column's rows. The width of a single value is 0
+ * @param sides for the number of each column that the scan restricts: the widths of the intervals that
+ *   match, as shares of the column's rows. The width of a single value is 0
  */
 private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int, Seq[Double]])
 
@@ -80,14 +80,6 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
       val best = moved.minBy(cost)
       if (cost(best) < cost(bits) * (1 - 1e-9)) improved(best, columns) else bits
     }
-  }
-
-  /** Every way to give `total` bits to the columns, for tests. */
-  def exhaustive(total: Int): IndexedSeq[Int] = {
-    def ways(c: Int, left: Int): Seq[List[Int]] =
-      if (c == most.size - 1) { if (left <= most(c)) Seq(List(left)) else Nil }
-      else (0 to math.min(left, most(c))).flatMap(b => ways(c + 1, left - b).map(b :: _))
-    ways(0, total).map(_.toIndexedSeq).minBy(cost)
   }
 }
 

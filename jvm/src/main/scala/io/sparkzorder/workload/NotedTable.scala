@@ -20,8 +20,8 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.skipping.predicate.ColumnDomains
 
 /**
- * The notes of this driver about one table. The threads of queries only change memory; files are
- * written by the caller of `flush`.
+ * The scans of one table that this driver has noted. The threads of queries only change memory. Files are
+ * written in the thread that calls `flush`.
  *
  * @param today days since 1970 in UTC
  */
@@ -153,7 +153,7 @@ private[workload] final class NotedTable(
 }
 
 private object NotedTable {
-  // in a row; a file system may be away for a while
+  // so many failures in a row, because a file system may be unavailable for a while
   private val MaxFailures = 3
 
   private def isRefused(e: Throwable): Boolean = e match {
@@ -165,9 +165,9 @@ private object NotedTable {
 /**
  * The distributions of columns by one index.
  *
- * @param identity of the index
- * @param files number of files that the index knows
- * @param bytes of all these files
+ * @param identity identifies the loaded index
+ * @param files the number of files that the index knows
+ * @param bytes the size of all these files
  */
 private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: Double) {
   private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]

@@ -3,9 +3,18 @@
 
 package io.sparkzorder.workload
 
-import java.util.concurrent.{ConcurrentHashMap, Executors, ThreadFactory, TimeUnit}
+import java.util.concurrent.{
+  ArrayBlockingQueue,
+  ConcurrentHashMap,
+  CountDownLatch,
+  Executors,
+  ThreadFactory,
+  ThreadPoolExecutor,
+  TimeUnit
+}
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
@@ -13,15 +22,18 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.hadoop.util.ShutdownHookManager
 
 import org.apache.spark.internal.Logging
+import org.apache.spark.sql.types.StructType
 
+import io.sparkzorder.conf.{Setting, Settings}
 import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.util.NameList
 
 /**
- * Notes what scans ask for, in the memory of the driver. Every five minutes, at the end of the
- * driver, and before a statement of this driver needs it, the notes are written to the tables.
+ * Notes the filters of scans in the memory of the driver. The notes are written to the tables every five
+ * minutes, when the driver ends, and before a statement of this driver needs them.
  *
- * An error in here does not reach a query. A table that cannot be written gets one log line, and its
- * scans are not noted any more ([[NotedTable]]).
+ * An error in this object does not reach a query. If the notes of a table cannot be written, a line is logged
+ * and the scans of the table are not noted any more ([[NotedTable]]).
  */
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
@@ -35,7 +47,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
    * @param filters the filters of the scan
    * @param excluded columns that must not be noted
    * @param listed number of files before skipping, if it is known
-   * @param share the share of the files' bytes that the columns have which the scan reads
+   * @param share the share of the bytes of the files that belongs to the columns of the scan
    */
   def note(
       root: Path,
@@ -49,7 +61,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   /**
    * Notes a scan without filters.
    *
-   * @param bytes of the columns that the scan reads
+   * @param bytes the size of the columns that the scan reads
    */
   def noteUnfiltered(root: Path, conf: => Configuration, bytes: Double): Unit =
     noting(root, conf)(_.noteUnfiltered(bytes))
@@ -83,17 +95,17 @@ private[sparkzorder] object WorkloadCapture extends Logging {
     Option(tables.get(state.fs.makeQualified(state.root)))
 
   /** Forgets everything that was not written; for tests. */
-  private[sparkzorder] def clear(): Unit = tables.clear()
+  def clear(): Unit = tables.clear()
+
+  private[workload] def daemons(name: String): ThreadFactory = (body: Runnable) => {
+    val thread = new Thread(body, name)
+    thread.setDaemon(true)
+    thread
+  }
 
   // runs once, when the first scan is noted
   private lazy val start: Unit = {
-    val timer = Executors.newSingleThreadScheduledExecutor(new ThreadFactory {
-      override def newThread(body: Runnable): Thread = {
-        val thread = new Thread(body, "zorder-workload")
-        thread.setDaemon(true)
-        thread
-      }
-    })
+    val timer = Executors.newSingleThreadScheduledExecutor(daemons("zorder-workload"))
     val write: Runnable = () => flush()
     timer.scheduleWithFixedDelay(
       write,
@@ -102,5 +114,89 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       TimeUnit.MINUTES)
     // before Hadoop closes its file systems
     ShutdownHookManager.get().addShutdownHook(write, FileSystem.SHUTDOWN_HOOK_PRIORITY + 10)
+  }
+}
+
+/**
+ * Makes notes on scans that must read files, in a thread of their own. If too many notes wait, new notes are
+ * dropped: the recorded workload need not have every scan.
+ */
+private[sparkzorder] object LaterNotes extends Logging {
+  private val MaxWaiting = 1000
+  private val MaxWaitSeconds = 30L
+
+  // lazy: most sessions make no notes
+  private lazy val executor = new ThreadPoolExecutor(
+    1,
+    1,
+    0L,
+    TimeUnit.SECONDS,
+    new ArrayBlockingQueue[Runnable](MaxWaiting),
+    WorkloadCapture.daemons("zorder-workload-scans"),
+    // if the queue is full, a note is dropped, and `await` does not wait
+    (body: Runnable, _: ThreadPoolExecutor) =>
+      body match {
+        case marker: Marker => marker.run()
+        case _ =>
+      })
+
+  private final class Marker extends Runnable {
+    val reached = new CountDownLatch(1)
+    override def run(): Unit = reached.countDown()
+  }
+
+  @volatile private var isUsed = false
+
+  /** @param what names the scan in a message of the log */
+  def add(what: String)(note: => Unit): Unit = {
+    isUsed = true
+    executor.execute { () =>
+      try note
+      catch {
+        case e @ (_: LinkageError | NonFatal(_)) => logDebug(s"$what was not noted", e)
+      }
+    }
+  }
+
+  /** Waits until all notes that were added before are made, but not longer than [[MaxWaitSeconds]]. */
+  def await(): Unit = if (isUsed) {
+    val marker = new Marker
+    executor.execute(marker)
+    val _ = marker.reached.await(MaxWaitSeconds, TimeUnit.SECONDS)
+  }
+}
+
+/** Whether and what to record of the scans of a table, by its properties and the session's settings. */
+private[sparkzorder] object RecordSettings {
+
+  /**
+   * The table's property before the setting of the session. A wrong property is off, as a query must
+   * not fail by it. Nothing is recorded while spark-zorder is turned off.
+   */
+  def isOn(properties: Map[String, String]): Boolean =
+    Settings.ofSession(Settings.Enabled) &&
+      valueOf(Settings.WorkloadEnabled, properties).getOrElse(false)
+
+  /** @return None if the value is wrong */
+  def valueOf[T](setting: Setting[T], properties: Map[String, String]): Option[T] =
+    Try(Settings.resolve(setting, properties)).toOption
+
+  /** Tells which columns must not be noted. */
+  def excluded(
+      properties: Map[String, String],
+      sameName: (String, String) => Boolean): String => Boolean =
+    properties.get(Settings.WorkloadExclude.propertyKey) match {
+      case None => _ => false
+      case Some(text) =>
+        val names =
+          NameList.split(text).map(_.stripPrefix("`").stripSuffix("`").replace("``", "`"))
+        column => names.exists(sameName(_, column))
+    }
+
+  /** The share of the bytes of all columns that the columns of a scan have, by their types. */
+  def columnsShare(read: StructType, all: StructType): Double = {
+    def size(schema: StructType) = schema.fields.map(_.dataType.defaultSize.toDouble).sum
+    val whole = size(all)
+    if (whole <= 0) 1.0 else math.min(1.0, math.max(1.0, size(read)) / whole)
   }
 }

@@ -17,13 +17,13 @@ import io.sparkzorder.util.NameLookup
 /**
  * The Bloom filters of new Parquet files.
  *
- * A footer tells which columns have a Bloom filter, and neither for how many values nor for which share
- * of false answers it was made. The filters of the new files are made for as many values as a row group
- * has rows, and for Parquet's share of 1 %. Where Parquet can (1.14 and later), it keeps the smallest filter
- * that is enough for the values that came. The table's own settings take precedence.
+ * A footer tells which columns have a Bloom filter, but not for how many values and for which rate of false
+ * positives the filter was made. The filters of the new files are made for as many values as a row group has
+ * rows, and for Parquet's default rate of 1 %. From 1.14 on, Parquet keeps the smallest filter that is large
+ * enough for the values written. The settings of the table take precedence.
  *
- * @param settings of Parquet's writer
- * @param columns how many columns have a filter, at most
+ * @param settings the settings of Parquet's writer
+ * @param columns at most so many columns have a filter
  * @param lost which filters of the inputs the new files do not have; parts of a sentence
  */
 private[sparkzorder] final case class BloomFilters(
@@ -53,7 +53,7 @@ private[sparkzorder] object BloomFilters {
   private val MinBytes = 1024
 
   /**
-   * @param schema of the new files
+   * @param schema the schema of the new files
    * @param had columns of the inputs that have a Bloom filter in some file
    * @param ofTable settings of the table that begin with [[Prefix]]
    */

@@ -12,13 +12,11 @@ import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.orc.{OrcFile, Reader => OrcReader}
-import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.bytes.BytesUtils
 import org.apache.parquet.format.Util
 import org.apache.parquet.format.converter.ParquetMetadataConverter
-import org.apache.parquet.hadoop.{ParquetFileReader, ParquetFileWriter}
+import org.apache.parquet.hadoop.ParquetFileWriter
 import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetMetadata}
-import org.apache.parquet.hadoop.util.HadoopInputFile
 
 import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 import io.sparkzorder.util.RawFiles
@@ -44,11 +42,7 @@ private[sparkzorder] object EmptyDataFile {
 
   /** A footer between two magic words, as Parquet's own writer makes it without row groups. */
   private def parquet(like: Path, conf: Configuration): Array[Byte] = {
-    val options = HadoopReadOptions.builder(conf).build()
-    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(like, conf), options)
-    val of =
-      try reader.getFooter.getFileMetaData
-      finally reader.close()
+    val of = ParquetRewriteFormat.footerOf(like, conf).getFileMetaData
     val bytes = footer(new FileMetaData(of.getSchema, of.getKeyValueMetaData, of.getCreatedBy))
     val out = new ByteArrayOutputStream()
     out.write(ParquetFileWriter.MAGIC)

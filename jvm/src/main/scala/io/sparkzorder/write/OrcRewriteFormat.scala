@@ -37,7 +37,7 @@ private[sparkzorder] final case class OrcSpec(
     settings: Map[String, String])
     extends OutputSpec {
   override def lost: Seq[String] = keys.lost
-  private[sparkzorder] override def writer: FileFormat = new OrcRewriteFormat(this)
+  override def writer: FileFormat = new OrcRewriteFormat(this)
 }
 
 /** Spark's ORC writer with the ORC schema and user metadata of the input files. */

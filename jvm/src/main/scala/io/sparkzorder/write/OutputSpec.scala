@@ -25,7 +25,7 @@ private[sparkzorder] trait OutputSpec {
   def lost: Seq[String]
 
   /** Spark's writer, configured to write such files. */
-  private[sparkzorder] def writer: FileFormat
+  def writer: FileFormat
 }
 
 /**

@@ -4,34 +4,29 @@
 package io.sparkzorder.write
 
 import java.io.ByteArrayInputStream
-import java.util.{Collections, UUID}
+import java.util.{Collections, LinkedHashMap => JLinkedHashMap, Map => JMap, UUID}
 
 import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{Job, TaskAttemptContext}
-import org.apache.parquet.ParquetReadOptions
+import org.apache.parquet.{HadoopReadOptions, ParquetReadOptions}
 import org.apache.parquet.format.converter.ParquetMetadataConverter
-import org.apache.parquet.hadoop.{ParquetOutputFormat, ParquetRecordWriter}
+import org.apache.parquet.hadoop.{ParquetFileReader, ParquetOutputFormat, ParquetRecordWriter}
 import org.apache.parquet.hadoop.api.WriteSupport
-import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.hadoop.codec.CodecConfig
-import org.apache.parquet.hadoop.metadata.FileMetaData
-import org.apache.parquet.hadoop.util.ContextUtil
-import org.apache.parquet.io.api.RecordConsumer
+import org.apache.parquet.hadoop.metadata.{ColumnChunkMetaData, FileMetaData, ParquetMetadata}
+import org.apache.parquet.hadoop.util.{ContextUtil, HadoopInputFile}
 import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.TaskContext
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.execution.datasources.{FileFormat, OutputWriter, OutputWriterFactory}
-import org.apache.spark.sql.execution.datasources.parquet.{
-  ParquetFileFormat,
-  ParquetReadSupport,
-  ParquetWriteSupport
-}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.table.schema.KeptKeys
@@ -57,11 +52,11 @@ private[sparkzorder] final case class ParquetSpec(
     ordering: Set[String])
     extends OutputSpec {
 
-  /** What tells the files of this run from those of others in the memory of an executor. */
+  /** Identifies this run in the memory of an executor. */
   private[write] val run: String = UUID.randomUUID.toString
   override def lost: Seq[String] = keys.lost ++ bloomFilters.lost
   override def pagesOf(rows: Long): Int = units.pagesOf(rows)
-  private[sparkzorder] override def writer: FileFormat = new ParquetRewriteFormat(this)
+  override def writer: FileFormat = new ParquetRewriteFormat(this)
 }
 
 /** Spark's Parquet writer with the Parquet schema and footer of the input files. */
@@ -102,6 +97,15 @@ private[sparkzorder] object ParquetRewriteFormat {
     conf.setInt("parquet.block.row.count.limit", units.rowGroupRows)
     conf.setInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, units.pageRows)
     BloomFilters.limitBytes(units, conf)
+  }
+
+  /** The footer of a complete file. */
+  def footerOf(path: Path, conf: Configuration): ParquetMetadata = {
+    // without options, Parquet reads all of Hadoop's settings again
+    val options = HadoopReadOptions.builder(conf).build()
+    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(path, conf), options)
+    try reader.getFooter
+    finally reader.close()
   }
 }
 
@@ -157,43 +161,6 @@ private final class ParquetRewriteWriter(
 }
 
 /**
- * Spark's write support, with the schema and key-values replaced and values converted to fit.
- *
- * @param dataSchema the columns to write; a row may have more columns at its end
- */
-private final class RewriteSupport(
-    target: MessageType,
-    keyValues: Map[String, String],
-    notesSparkSchema: Boolean,
-    dataSchema: StructType)
-    extends ParquetWriteSupport {
-  private val flat = FlatRows.of(dataSchema)
-  // Spark writes all columns of a row
-  private lazy val columns = UnsafeProjection.create(dataSchema)
-  private var spark: MessageType = _
-  private var out: RecordConsumer = _
-
-  override def init(configuration: Configuration): WriteContext = {
-    val context = super.init(configuration)
-    spark = context.getSchema
-    val ofSpark = context.getExtraMetaData.asScala
-      .filter { case (key, _) => notesSparkSchema || key != ParquetReadSupport.SPARK_METADATA_KEY }
-    new WriteContext(target, (keyValues ++ ofSpark).asJava)
-  }
-
-  override def prepareForWrite(consumer: RecordConsumer): Unit = {
-    out =
-      if (PhysicalTypes.needed(target, spark)) new PhysicalTypes(consumer, target, spark)
-      else consumer
-    super.prepareForWrite(out)
-  }
-
-  override def write(row: InternalRow): Unit =
-    if (flat.isDefined) flat.get.write(row, out)
-    else super.write(if (row.numFields > dataSchema.length) columns(row) else row)
-}
-
-/**
  * A Parquet schema that can travel to tasks, as the bytes of a footer that holds nothing else.
  * (The textual form cannot carry every column name.)
  */
@@ -233,4 +200,97 @@ private[write] object RowsOfTask {
   /** None outside of a task, and where nothing was counted. */
   def known: Option[Long] =
     Option(TaskContext.get()).map(_.taskMetrics().shuffleReadMetrics.recordsRead).filter(_ > 0)
+}
+
+/**
+ * Learns from the first files of a run for which columns Parquet drops the dictionary, so that the next
+ * files do not build one in vain.
+ *
+ * Parquet starts a dictionary for each column of each row group. It throws the dictionary away after
+ * the first page if the dictionary saves no bytes ("falls back"). The values of that page are hashed
+ * and then written once more. A column that fell back in every row group of [[Learned]] files of
+ * this JVM is written plainly at once in the next files. Each [[Again]]th file is written with all
+ * dictionaries, and a column that kept one in any row group keeps its dictionaries from then on.
+ *
+ * The inputs' footers would be an earlier source, but a wrong one: a column without a dictionary in
+ * rows without order may well have one in rows that are clustered by a correlated column.
+ *
+ * @param always columns that keep their dictionaries, as paths with dots: the ordering columns,
+ *   which have few values in a file
+ */
+private[write] final class DictionaryFallback(always: Set[String]) {
+  import DictionaryFallback._
+
+  private var started = 0
+  private var fallen = Map.empty[String, Int]
+  private var useful = always
+
+  /**
+   * Tells how to write the next file.
+   *
+   * @return columns to write without a dictionary; None if all columns may have one, and the file
+   *   should be shown to [[learn]] when it is complete
+   */
+  def next(): Option[Set[String]] = synchronized {
+    started += 1
+    val plain =
+      fallen.collect { case (column, files) if files >= Learned => column }.toSet -- useful
+    if (plain.isEmpty && started > GiveUp || plain.nonEmpty && started % Again != 0) Some(plain)
+    else None
+  }
+
+  /** @param footer the footer of a file that was written with dictionaries */
+  def learn(footer: ParquetMetadata): Unit = synchronized {
+    val chunks =
+      footer.getBlocks.asScala.flatMap(_.getColumns.asScala).groupBy(_.getPath.toDotString)
+    chunks.foreach { case (column, own) =>
+      if (own.exists(hasDictionary)) useful += column
+      else if (own.exists(_.getValueCount >= MinValues)) {
+        fallen += column -> (fallen.getOrElse(column, 0) + 1)
+      }
+    }
+  }
+
+  private def hasDictionary(chunk: ColumnChunkMetaData): Boolean =
+    chunk.getEncodings.asScala.exists(_.usesDictionary)
+}
+
+private[write] object DictionaryFallback extends Logging {
+
+  /** Files that must agree. */
+  val Learned = 2
+
+  /** One file of so many shows again whether dictionaries save bytes. */
+  val Again = 16
+
+  /** After so many files without a column to be written plainly, no further file is looked at. */
+  val GiveUp = 16
+
+  /** A chunk with fewer values does not tell whether a larger chunk would keep a dictionary. */
+  val MinValues = 1000
+
+  private val Runs = 16
+
+  private val runs = new JLinkedHashMap[String, DictionaryFallback](Runs, 0.75f, true) {
+    override def removeEldestEntry(e: JMap.Entry[String, DictionaryFallback]): Boolean =
+      size > Runs
+  }
+
+  /** What this JVM has learned of a run. It is forgotten after [[Runs]] other runs were used. */
+  def of(run: String, always: Set[String]): DictionaryFallback = runs.synchronized {
+    runs.computeIfAbsent(run, _ => new DictionaryFallback(always))
+  }
+
+  /** Switches the dictionaries of some columns off, in the configuration of one task. */
+  def switchOff(columns: Set[String], conf: Configuration): Unit =
+    columns.foreach(c => conf.setBoolean(s"${ParquetOutputFormat.ENABLE_DICTIONARY}#$c", false))
+
+  /** The footer of a complete file; None if it cannot be read, since nothing depends on it. */
+  def footer(path: Path, conf: Configuration): Option[ParquetMetadata] =
+    try Some(ParquetRewriteFormat.footerOf(path, conf))
+    catch {
+      case NonFatal(e) =>
+        logInfo(s"$path tells nothing about dictionaries", e)
+        None
+    }
 }

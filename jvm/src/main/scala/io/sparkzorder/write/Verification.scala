@@ -44,18 +44,12 @@ private[sparkzorder] final class Verification(
   private val places = new LeafPlaces(sameName)
 
   /**
-   * @param inputs footers of the replaced files
+   * @param inputs footers of the replaced files, a part at a time; no part is kept
    * @param outputs footers of the new files; the `folder` of a new file is the folder of its inputs
    * @param hasDefault true for a column whose missing values read as a default, not as NULL
    * @return number of (folder, leaf) pairs that could not be compared
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_VERIFICATION_FAILED
    */
-  def check(
-      inputs: Seq[ScannedFile],
-      outputs: Seq[ScannedFile],
-      hasDefault: String => Boolean): Int = checkAll(Iterator(inputs), outputs, hasDefault)
-
-  /** @param inputs as for `check`, a part at a time; no part is kept */
   def checkAll(
       inputs: Iterator[Seq[ScannedFile]],
       outputs: Seq[ScannedFile],
@@ -162,7 +156,7 @@ private[sparkzorder] final class Verification(
  * The footers of some files of one folder, merged. Takes one file after the other and keeps none.
  *
  * @param schema whose leaves are merged; null for a folder of which only the rows are counted
- * @param places where these leaves are in other files
+ * @param places finds the positions of these leaves in other files
  */
 private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces) {
   private val leaves =
@@ -206,7 +200,7 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
     }
   }
 
-  /** What a file says of a leaf, as far as the files before are of the same type. */
+  /** The statistics of a leaf in a file. The bounds are left out if earlier files have another type. */
   private def known(
       i: Int,
       at: LeafPlaces.InFile,
@@ -234,7 +228,7 @@ private object FolderSummary {
     }
 }
 
-/** Where the leaves of one schema are in files of others; each pair of schemas is compared once. */
+/** Finds the leaves of one schema in files of other schemas. Each pair of schemas is compared once. */
 private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
   private val known =
     new IdentityHashMap[MessageType, IdentityHashMap[MessageType, LeafPlaces.InFile]]

@@ -61,7 +61,7 @@ class MergeRuleSuite extends AnyFunSuite {
         val all = ruled(now)
         val inserted = now.flatMap(_.run).filter(_.startsWith("insert")).toSet
         inserted.foreach { n =>
-          assert(rule.isDealt(ruled(now.filter(_.run.contains(n))), rule.excess(all)))
+          assert(rule.isGoodInsert(ruled(now.filter(_.run.contains(n))), rule.excess(all)))
         }
         val taken = rule.choose(all, now.map(_.run), inserted)
         assert(taken.size <= most)
@@ -168,15 +168,15 @@ class MergeRuleSuite extends AnyFunSuite {
       own.map(b => b.copy(low = b.low.updated(0, k.toDouble), high = b.high.updated(0, k + 1.0)))
     val slices = (0 until 8).map(i => Boxed(None, Seq(0.0, i / 8.0), Seq(1.0, (i + 1) / 8.0)))
     val unordered = Seq.fill(8)(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)))
-    def isDealt(own: Seq[Boxed], ofFolder: Seq[Boxed]) =
-      rule.isDealt(ruled(own), rule.excess(ruled(ofFolder)))
+    def isGoodInsert(own: Seq[Boxed], ofFolder: Seq[Boxed]) =
+      rule.isGoodInsert(ruled(own), rule.excess(ruled(ofFolder)))
     // by themselves the slices read 8 files by time and 1 by b, where 2.8 are ideal
-    assert(!isDealt(slices, slices))
+    assert(!isGoodInsert(slices, slices))
     val drifted = (1 to 4).scanLeft(run)((all, k) => all ++ later(k, slices)).tail
-    drifted.foreach(all => assert(isDealt(all.takeRight(8), all)))
+    drifted.foreach(all => assert(isGoodInsert(all.takeRight(8), all)))
     // in the same time they are in the way of others
-    assert(!isDealt(slices, run ++ slices ++ slices))
-    assert(!isDealt(later(1, unordered), run ++ later(1, unordered)))
+    assert(!isGoodInsert(slices, run ++ slices ++ slices))
+    assert(!isGoodInsert(later(1, unordered), run ++ later(1, unordered)))
   }
 
   test("one column: few rewrites, for more excess") {

@@ -80,24 +80,23 @@ class ColumnRangeIdsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
-  test("strings that share their first eight bytes, and the typed paths") {
+  test("strings that share their first eight bytes, and byte strings") {
     val texts = Seq("", "b", "common/prefix/1", "common/prefix/2", "common/prefix/20", "漢字")
     val strings = texts.map(UTF8String.fromString)
     val model = ids(strings, StringType)
     val found = strings.map(model.idOf)
     assert(found === found.sorted && found.distinct.size === texts.size)
-    assert(found === strings.map(model.idOfString))
-    val between = model.idOfString(UTF8String.fromString("common/prefix/15"))
+    val between = model.idOf(UTF8String.fromString("common/prefix/15"))
     assert(between > found(2) && between < found(3))
     val binary = ids(strings.map(_.getBytes), BinaryType)
-    assert(strings.map(s => binary.idOfBytes(s.getBytes)) === found)
+    assert(strings.map(s => binary.idOf(s.getBytes)) === found)
   }
 
   test("wide decimals, doubles and negative zero") {
     val decimals = Seq("-9e19", "-1", "0", "0.000000000000000001", "9e19").map(d =>
       Decimal(BigDecimal(d), 38, 18))
     val wide = ids(decimals, DecimalType(38, 18))
-    assert(decimals.map(wide.idOf).sorted.distinct === decimals.map(wide.idOfDecimal))
+    assert(decimals.map(wide.idOf).sorted.distinct === decimals.map(wide.idOf))
     val doubles = ids(Seq(-1.5d, -0.0d, 0.0d, Double.NaN), DoubleType)
     assert(doubles.idOf(0.0d) === doubles.idOf(-0.0d))
     assert(doubles.bounds.length === 3)

@@ -29,7 +29,7 @@ class UncheckedBoundsSuite extends OptimizeTestBase {
   }
 
   private def check(before: Seq[ScannedFile], after: Seq[ScannedFile]): Int =
-    new Verification("the table", _ == _).check(before, after, _ => false)
+    new Verification("the table", _ == _).checkAll(Iterator(before), after, _ => false)
 
   /** Optimizes a table; its footers before and after. */
   private def rewritten(

@@ -41,7 +41,7 @@ class VerificationSuite extends StateTestBase {
   private val verification = new Verification("the table", _ equalsIgnoreCase _)
 
   private def check(before: Seq[ScannedFile], after: Seq[ScannedFile]): Int =
-    verification.check(before, after, _ => false)
+    verification.checkAll(Iterator(before), after, _ => false)
 
   private val failed = "ZORDER_VERIFICATION_FAILED"
 
@@ -90,7 +90,7 @@ class VerificationSuite extends StateTestBase {
     assert(check(
       Seq(footer(5, Seq(bounds(0, 6, 7)), s = only)),
       Seq(footer(5, Seq(bounds(0, 6L, 7L)), s = wide))) === 1)
-    assert(verification.check(in, Seq(footer(15, Seq(a, b))), _ == "b") === 1)
+    assert(verification.checkAll(Iterator(in), Seq(footer(15, Seq(a, b))), _ == "b") === 1)
   }
 
   /** Comparisons of names for a check of files with so many columns. */
@@ -107,7 +107,8 @@ class VerificationSuite extends StateTestBase {
     val leaves = Seq.fill(columns)(bounds(0, 1, 1))
     val (lower, upper) = (schema("c"), schema("C"))
     val in = (0 until files).map(i => footer(1, leaves, s = if (i % 2 == 0) lower else upper))
-    assert(counting.check(in, Seq(footer(files.toLong, leaves, s = lower)), _ => false) === 0)
+    val out = Seq(footer(files.toLong, leaves, s = lower))
+    assert(counting.checkAll(Iterator(in), out, _ => false) === 0)
     n
   }
 

@@ -48,14 +48,7 @@ private[sparkzorder] object ClusteringSpec {
     settings.get(Settings.Weights).foreach { text =>
       throw ZOrderErrors.invalidSetting(Settings.Weights.key, text, "AUTO chooses the weights")
     }
-    val auto = new AutoChoice(user, table, hasWhere, phases).choose()
-    ClusteringSpec(
-      auto.names,
-      auto.weights,
-      auto.queries,
-      Some(auto.reason),
-      auto.rewritesAll,
-      isLeft = auto.names.isEmpty)
+    new AutoChoice(user, table, hasWhere, phases).choose()
   }
 }
 

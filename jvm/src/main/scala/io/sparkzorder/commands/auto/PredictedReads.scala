@@ -6,21 +6,20 @@ package io.sparkzorder.commands.auto
 import io.sparkzorder.cluster._
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
+import io.sparkzorder.workload.Workload
 
 /**
  * A file as it is now.
  *
- * @param ranges of each column
+ * @param ranges the range of each column
  */
-private[sparkzorder] final case class JudgedFile(
-    rows: Long,
-    ranges: IndexedSeq[ColumnRange])
+private[sparkzorder] final case class JudgedFile(rows: Long, ranges: IndexedSeq[ColumnRange])
 
 /**
  * The files of one folder of the table, and a sample of its rows.
  *
- * @param sample of all columns that may become ordering columns
- * @param targetRows rows that a new file should have
+ * @param sample a sample of all columns that may become ordering columns
+ * @param targetRows the wanted number of rows of a new file
  */
 private[sparkzorder] final case class SampledFolder(
     files: IndexedSeq[JudgedFile],
@@ -47,7 +46,7 @@ private[sparkzorder] final class PredictedReads(
   private val rows = all.map(_.rows).sum.toDouble
   private val boxes = queries.boxesOf(columns.indices)
 
-  /** For each folder and box the ranks that match in each column. */
+  /** For each folder and box, the ranks that match in each column. */
   private lazy val sides: Seq[IndexedSeq[Sides]] = {
     val whole = columns.indices.map(new WholeColumn(folders, _))
     folders.map { f =>
@@ -57,7 +56,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** What they read of a candidate: its files are cut as OPTIMIZE would cut them, but by this sample. */
+  /** The bytes that the scans read of a candidate, whose files are cut as OPTIMIZE would, by this sample. */
   def of(candidate: Candidate): Double = {
     val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
     val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
@@ -73,33 +72,26 @@ private[sparkzorder] final class PredictedReads(
     })
   }
 
-  /** A folder without any value of a box is not read, by whatever columns its files are cut. */
-  private def only(sides: Sides, some: Seq[Int]): Seq[Option[Seq[(Int, Int)]]] =
-    if (sides.exists(_.exists(_.isEmpty))) some.map(_ => Some(Nil)) else some.map(sides(_))
+  /** The sides in some columns. A folder without any value of a box is never read: no rank matches. */
+  private def only(sides: Sides, some: Seq[Int]): Sides =
+    some.map(c => if (sides.exists(_.exists(_.isEmpty))) Some(Nil) else sides(c)).toIndexedSeq
 
   /** @return the rows that each box reads */
-  private def cells(grid: FolderGrid, boxes: IndexedSeq[Seq[Option[Seq[(Int, Int)]]]])
-      : IndexedSeq[Double] = {
+  private def cells(grid: FolderGrid, boxes: IndexedSeq[Sides]): IndexedSeq[Double] = {
     // rows of a file that holds several cells are read together
     val files = grid.cells.groupBy(_.file).values.toSeq
     boxes.map { sides =>
-      files.filter(_.exists(cell =>
-        sides.indices.forall(c =>
-          sides(c).forall(_.exists { case (low, high) =>
-            low <= cell.box.highest(c) && high >= cell.box.lowest(c)
-          })))).map(_.map(_.rows).sum).sum
+      files.filter(_.exists(cell => meets(sides, c => (cell.box.lowest(c), cell.box.highest(c)))))
+        .map(_.map(_.rows).sum).sum
     }
   }
 
-  /** What they read of the files as they are, by their footers. */
+  /** The bytes that the scans read of the files as they are, by their footers. */
   lazy val today: Double = reads(folders.zip(sides).map { case (f, boxes) =>
     val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
-      f.files.indices.filter(i =>
-        sides.indices.forall(c =>
-          sides(c).forall(_.exists { case (low, high) =>
-            low <= spans(c)(i)._2 && high >= spans(c)(i)._1
-          }))).map(i => f.files(i).rows.toDouble).sum
+      f.files.indices.filter(i => meets(sides, c => spans(c)(i)))
+        .map(i => f.files(i).rows.toDouble).sum
     }
   })
 
@@ -121,8 +113,15 @@ private[sparkzorder] final class PredictedReads(
 
 private object PredictedReads {
 
-  /** For each column the least and greatest rank of each interval; None without restriction. */
+  /** For each column, the least and greatest rank of each interval; None without restriction. */
   private type Sides = IndexedSeq[Option[Seq[(Int, Int)]]]
+
+  /** @param ranks for each column, the least and greatest rank of a file or cell */
+  private def meets(sides: Sides, ranks: Int => (Int, Int)): Boolean =
+    sides.indices.forall { c =>
+      val (lowest, highest) = ranks(c)
+      sides(c).forall(_.exists { case (low, high) => low <= highest && high >= lowest })
+    }
 
   private def plus(a: IndexedSeq[Double], b: IndexedSeq[Double]): IndexedSeq[Double] =
     a.zip(b).map { case (x, y) => x + y }
@@ -146,7 +145,7 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
         val all = f.sample.rows
         val n = math.max(1, math.min(all.toLong, math.round(share * f.rows)).toInt)
         (f.ranked(c), (0 until n).map(i => (i.toLong * all / n).toInt))
-      }).ranked
+      })
     }
 
   /**
@@ -168,4 +167,60 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
   }
 
   private def key(rank: Int): AnyRef = whole.distinct.key(rank - 1)
+}
+
+/**
+ * A sample of the columns by which recorded scans can skip files.
+ *
+ * @param values the number of distinct values of each column in the sample
+ * @param files the number of files that a layout of the whole table would have
+ * @param bytes the size of all files
+ */
+private[sparkzorder] final case class Sampled private (
+    columns: IndexedSeq[OrderingColumn],
+    values: IndexedSeq[Int],
+    files: Int,
+    bytes: Long,
+    queries: RecordedQueries,
+    reads: PredictedReads)
+
+private[sparkzorder] object Sampled {
+  // sets of more columns are too many to be judged
+  val MaxColumns = 8
+  private val MinSample = 20000L
+  private val RowsPerFile = 100L
+  // rows of some columns in the memory of the driver
+  private val MaxSample = 1000000L
+
+  /** The number of rows to sample if the layout has `files` files. */
+  def rowsFor(files: Long): Long = math.max(MinSample, math.min(MaxSample, RowsPerFile * files))
+
+  /** The number of files of all folders, from the rows and the target rows of each folder. */
+  def filesOf(rows: Seq[Long], targets: Seq[Double]): Long =
+    rows.zip(targets).map { case (r, t) => math.ceil(r / t).toLong }.sum
+
+  /**
+   * @param folders at least one folder
+   * @param bytes the size of all files
+   * @param isWhole true if one batch lays out the whole table: only then do cuts follow the recorded queries
+   */
+  def of(
+      columns: IndexedSeq[OrderingColumn],
+      folders: IndexedSeq[SampledFolder],
+      workload: Workload,
+      bytes: Long,
+      isWhole: Boolean): Sampled = {
+    val files = filesOf(folders.map(_.rows), folders.map(_.targetRows))
+    val queries =
+      new RecordedQueries(workload, columns.map(_.parts.head), folders.map(_.files.size).sum)
+    // as OPTIMIZE does for the whole table
+    val cutByQueries = isWhole && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
+    new Sampled(
+      columns,
+      columns.indices.map(c => folders.map(_.ranked(c).sorted.weights.length).max),
+      math.max(1L, files).toInt,
+      bytes,
+      queries,
+      new PredictedReads(columns, folders, queries, cutByQueries))
+  }
 }

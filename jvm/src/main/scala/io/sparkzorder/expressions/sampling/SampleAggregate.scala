@@ -3,9 +3,19 @@
 
 package io.sparkzorder.expressions.sampling
 
+import java.io.{ByteArrayInputStream, ByteArrayOutputStream, DataInputStream, DataOutputStream}
+import java.util.SplittableRandom
+
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.spark.TaskContext
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, GenericInternalRow, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{
+  Expression,
+  GenericInternalRow,
+  UnsafeProjection,
+  UnsafeRow
+}
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
   ImperativeAggregate,
   TypedImperativeAggregate
@@ -114,4 +124,125 @@ private[sampling] object SampleAggregate {
     case b: Array[Byte] if b.length > MaxValueBytes => b.take(MaxValueBytes)
     case other => other
   }
+}
+
+/**
+ * A weighted sample of key rows. A row of weight w represents w rows of the input.
+ *
+ * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs
+ * one comparison). Its rows have the weight `seen / size`. The reader joins the samples of the
+ * tasks. If they have too many rows, it thins them by systematic sampling over the weights. The
+ * seed is fixed, so a task that Spark runs again draws the same sample.
+ *
+ * @param fields the number of columns of a key row
+ * @param seed the seed of the random numbers
+ */
+private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
+  import ReservoirSample._
+
+  private val random = new SplittableRandom(seed)
+  private val reservoir = new ArrayBuffer[UnsafeRow]
+  private var seen = 0L
+  private var next = 0L
+  private var spread = 1.0
+
+  private var joinedRows = new ArrayBuffer[UnsafeRow]
+  private var joinedWeights = new ArrayBuffer[Double]
+
+  /** Counts one row of the input; true if the caller must pass that row to [[put]]. */
+  def wantsNext(): Boolean = {
+    seen += 1
+    seen <= TaskRows || seen == next
+  }
+
+  /** Adds a row for which [[wantsNext]] was true. The caller must not change the row afterwards. */
+  def put(row: UnsafeRow): Unit = {
+    if (reservoir.length < TaskRows) reservoir += row
+    else reservoir(random.nextInt(TaskRows)) = row
+    if (seen >= TaskRows) skip()
+  }
+
+  private def skip(): Unit = {
+    spread *= math.exp(math.log(positive()) / TaskRows)
+    next = seen + 1 + math.floor(math.log(positive()) / math.log1p(-spread)).toLong
+  }
+
+  private def positive(): Double = 1.0 - random.nextDouble()
+
+  /** All rows and their weights. */
+  def foreach(f: (UnsafeRow, Double) => Unit): Unit = {
+    val weight = seen.toDouble / reservoir.length
+    reservoir.foreach(f(_, weight))
+    joinedRows.indices.foreach(i => f(joinedRows(i), joinedWeights(i)))
+  }
+
+  def size: Int = reservoir.length + joinedRows.length
+
+  /** Adds the rows of another task's sample. */
+  def join(other: ReservoirSample): Unit = {
+    other.foreach { (row, weight) =>
+      joinedRows += row
+      joinedWeights += weight
+    }
+    if (joinedRows.length > 2 * MergedRows) thin()
+  }
+
+  /**
+   * Takes one row for each `step` of weight, so the weight of every row becomes a multiple of
+   * `step`.
+   */
+  private def thin(): Unit = {
+    val step = joinedWeights.sum / MergedRows
+    val rows = new ArrayBuffer[UnsafeRow](MergedRows)
+    val weights = new ArrayBuffer[Double](MergedRows)
+    var position = random.nextDouble() * step
+    joinedRows.indices.foreach { i =>
+      position += joinedWeights(i)
+      val times = math.floor(position / step)
+      if (times > 0) {
+        rows += joinedRows(i)
+        weights += times * step
+        position -= times * step
+      }
+    }
+    joinedRows = rows
+    joinedWeights = weights
+  }
+
+  def toBytes: Array[Byte] = {
+    val bytes = new ByteArrayOutputStream
+    val out = new DataOutputStream(bytes)
+    out.writeInt(size)
+    foreach { (row, weight) =>
+      out.writeDouble(weight)
+      out.writeInt(row.getSizeInBytes)
+      out.write(row.getBytes)
+    }
+    bytes.toByteArray
+  }
+
+  private def read(bytes: Array[Byte]): ReservoirSample = {
+    val in = new DataInputStream(new ByteArrayInputStream(bytes))
+    (0 until in.readInt()).foreach { _ =>
+      joinedWeights += in.readDouble()
+      val data = new Array[Byte](in.readInt())
+      in.readFully(data)
+      val row = new UnsafeRow(fields)
+      row.pointTo(data, data.length)
+      joinedRows += row
+    }
+    this
+  }
+}
+
+private[sampling] object ReservoirSample {
+
+  /** Rows that one task keeps. All tasks send theirs to one reader. */
+  val TaskRows = 10000
+
+  /** Rows that the reader keeps of all tasks together. */
+  val MergedRows = 50000
+
+  def fromBytes(fields: Int, seed: Long, bytes: Array[Byte]): ReservoirSample =
+    new ReservoirSample(fields, seed).read(bytes)
 }

@@ -3,24 +3,17 @@
 
 package io.sparkzorder.expressions.sampling
 
-import java.math.BigInteger
 import java.nio.ByteBuffer
 
 import org.apache.spark.sql.types.DataType
-import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.bits.ZValues
 import io.sparkzorder.ordering.{
-  BinaryBounds,
-  BinaryOrder,
+  BoundsIndex,
   ColumnRangeIds,
   ColumnRanks,
-  FixedOrder,
   LongBounds,
   OrderedType,
-  StringBounds,
-  StringOrder,
-  WideBounds,
-  WideDecimalOrder,
   ZCurve
 }
 
@@ -57,12 +50,7 @@ private[sparkzorder] object SampledRanks {
       in.get(b)
       b
     }
-    val bounds = OrderedType.require(dataType) match {
-      case f: FixedOrder => new LongBounds(f, Array.fill(n)(in.getLong()))
-      case w: WideDecimalOrder => new WideBounds(w, Array.fill(n)(new BigInteger(blob())))
-      case StringOrder => new StringBounds(Array.fill(n)(UTF8String.fromBytes(blob())))
-      case BinaryOrder => new BinaryBounds(Array.fill(n)(blob()))
-    }
+    val bounds = BoundsIndex.read(OrderedType.require(dataType), n)(in.getLong(), blob())
     new ColumnRanks(dataType, bounds, midRanks)
   }
 
@@ -71,15 +59,11 @@ private[sparkzorder] object SampledRanks {
       val out = header(ranks, 8 * b.length)
       b.sorted.foreach(v => out.putLong(v))
       out.array()
-    case b: WideBounds => withBlobs(ranks, b.sorted.map(_.toByteArray))
-    case b: StringBounds => withBlobs(ranks, b.sorted.map(_.getBytes))
-    case b: BinaryBounds => withBlobs(ranks, b.sorted)
-  }
-
-  private def withBlobs(ranks: ColumnRanks, blobs: Array[Array[Byte]]): Array[Byte] = {
-    val out = header(ranks, blobs.map(4 + _.length).sum)
-    blobs.foreach(b => out.putInt(b.length).put(b))
-    out.array()
+    case b =>
+      val blobs = (0 until b.length).map(i => OrderedType.bytesOf(b.key(i)))
+      val out = header(ranks, blobs.map(4 + _.length).sum)
+      blobs.foreach(blob => out.putInt(blob.length).put(blob))
+      out.array()
   }
 
   private def header(ranks: ColumnRanks, boundBytes: Int): ByteBuffer = {
@@ -114,5 +98,5 @@ private[sparkzorder] final class SampleReader(types: Array[DataType], positions:
 
   /** The Z-curve over all columns. */
   def curve(sample: Array[Byte]): ZCurve =
-    new ZCurve(rangeIds(sample, 1 << io.sparkzorder.bits.ZValues.bitsPerColumn(types.length)))
+    new ZCurve(rangeIds(sample, 1 << ZValues.bitsPerColumn(types.length)))
 }

@@ -10,15 +10,14 @@ import java.io.{
   DataOutputStream,
   IOException
 }
-import java.math.BigInteger
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.zip.CRC32
 
 import org.apache.spark.sql.types.DataType
-import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.bits.ZValues
 import io.sparkzorder.cluster.{Box, Cell, CutTree, FolderGrid, GridColumn, Side}
-import io.sparkzorder.ordering._
+import io.sparkzorder.ordering.{BoundsIndex, OrderedType}
 
 /**
  * Writes and reads a [[StoredGrid]] as bytes: a magic number, a version, the length and the checksum of the
@@ -113,9 +112,7 @@ private final class GridWriter(out: DataOutputStream) {
     (0 until column.bounds.length).foreach { i =>
       column.bounds.key(i) match {
         case long: java.lang.Long => out.writeLong(long)
-        case wide: BigInteger => bytes(wide.toByteArray)
-        case string: UTF8String => bytes(string.getBytes)
-        case binary: Array[Byte] => bytes(binary)
+        case other => bytes(OrderedType.bytesOf(other))
       }
     }
     column.midRanks.foreach(out.writeInt)
@@ -131,8 +128,6 @@ private final class GridWriter(out: DataOutputStream) {
 
 /** Reads the output of [[GridWriter]], and checks every property on which the placement of a row relies. */
 private final class GridReader(in: DataInputStream) {
-  import io.sparkzorder.bits.ZValues
-
   def read(): StoredGrid = {
     val count = number(ZValues.MaxColumns, "columns")
     require(count >= 1, "it has no columns")
@@ -187,12 +182,7 @@ private final class GridReader(in: DataInputStream) {
 
   private def column(order: OrderedType): GridColumn = {
     val length = number(GridReader.MaxBounds, "bounds")
-    val bounds: BoundsIndex = order match {
-      case f: FixedOrder => new LongBounds(f, Array.fill(length)(in.readLong()))
-      case w: WideDecimalOrder => new WideBounds(w, Array.fill(length)(new BigInteger(bytes())))
-      case StringOrder => new StringBounds(Array.fill(length)(UTF8String.fromBytes(bytes())))
-      case BinaryOrder => new BinaryBounds(Array.fill(length)(bytes()))
-    }
+    val bounds = BoundsIndex.read(order, length)(in.readLong(), bytes())
     // The search finds every bound in its own slot only if the bounds ascend and are distinct.
     require(
       (0 until length).forall(i => bounds.slotOfKey(bounds.key(i)) == 2 * i + 1),

@@ -8,13 +8,15 @@ import java.util.concurrent.TimeUnit
 
 import scala.util.control.NonFatal
 
+import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 
-import io.sparkzorder.cluster.{FolderGrid, GridColumn}
+import io.sparkzorder.cluster.{FolderGrid, FolderGridBuilder, FolderSample, GridColumn, KeyColumn}
 import io.sparkzorder.log.StateDirectory
+import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.ExclusiveFile
 
 /**
@@ -31,11 +33,7 @@ private[sparkzorder] final case class StoredGrid(
     types: Seq[String],
     folders: Map[String, FolderGrid],
     pooled: FolderGrid,
-    shuffleRatio: Double) {
-
-  /** True if the other grid places rows by the same columns. */
-  def hasColumnsOf(other: StoredGrid): Boolean = columns == other.columns && types == other.types
-}
+    shuffleRatio: Double)
 
 private[sparkzorder] object StoredGrid {
 
@@ -116,16 +114,8 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
 
   /** The grid; None if there is no grid, or if the grid cannot be used. */
   def read(): Option[StoredGrid] =
-    try {
-      val status = state.fs.getFileStatus(file)
-      if (status.getLen > GridCodec.MaxBytes) None
-      else {
-        state.requireNoLinks()
-        val in = state.fs.open(file)
-        try Some(GridCodec.read(org.apache.commons.io.IOUtils.toByteArray(in)))
-        finally in.close()
-      }
-    } catch {
+    try GridStore.read(state, file)
+    catch {
       case _: FileNotFoundException => None
       case NonFatal(e) =>
         logWarning(s"the grid $file is not used: ${e.getMessage}")
@@ -147,6 +137,19 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
 
 private[sparkzorder] object GridStore {
   val Name = "_grid"
+
+  /**
+   * @return None if the file is too large
+   * @throws java.io.IOException if there is no such file, or no valid grid in it
+   */
+  private[grid] def read(state: StateDirectory, file: Path): Option[StoredGrid] =
+    if (state.fs.getFileStatus(file).getLen > GridCodec.MaxBytes) None
+    else {
+      state.requireNoLinks()
+      val in = state.fs.open(file)
+      try Some(GridCodec.read(IOUtils.toByteArray(in)))
+      finally in.close()
+    }
 }
 
 /**
@@ -169,16 +172,8 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
    */
   def read(id: String, columns: Seq[String], types: Seq[String]): Option[FolderGrid] =
     try {
-      state.requireNoLinks()
-      val status = state.fs.getFileStatus(file(id))
-      if (status.getLen > GridCodec.MaxBytes) None
-      else {
-        val in = state.fs.open(file(id))
-        val grid =
-          try GridCodec.read(org.apache.commons.io.IOUtils.toByteArray(in))
-          finally in.close()
-        if (grid.columns == columns && grid.types == types) Some(grid.pooled) else None
-      }
+      GridStore.read(state, file(id))
+        .filter(g => g.columns == columns && g.types == types).map(_.pooled)
     } catch {
       case _: FileNotFoundException => None
       case NonFatal(e) =>
@@ -240,4 +235,88 @@ private object PlanStore {
    * yet.
    */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
+}
+
+/**
+ * What a run of OPTIMIZE knows about one folder.
+ *
+ * @param path relative to the table
+ * @param rows number of rows that the run rewrote in the folder
+ * @param all number of all rows of the folder
+ * @param files number of files that the run wrote in the folder
+ */
+private[sparkzorder] final case class SampledFolder(
+    path: String,
+    sample: FolderSample,
+    rows: Long,
+    all: Long,
+    files: Int)
+
+/**
+ * Makes the grid that a run of OPTIMIZE stores for later writes, from the sample by which the run cut its
+ * files.
+ */
+private[sparkzorder] object GridOfRun {
+  // The least number of cells of a folder. The grid has more cells than files, because a later write may
+  // have more rows than the folder has now.
+  private val MinCells = 64
+  private val AllMinCells = 4096
+  // the pooled grid is for folders without a grid of their own, and is made from rows of all samples
+  private val PooledRows = 20000
+  private val PooledCells = 64
+  // A run that rewrote a smaller share of a folder knows the folder no better than the run that made the
+  // stored grid.
+  private val EnoughRows = 0.5
+
+  /**
+   * @param before the grid that is stored now
+   * @param rowsOfTable number of rows of all folders
+   * @param shuffleRatio bytes in the shuffle for each byte in the files; None if the run wrote too little
+   *   to measure this ratio
+   * @return None if the run has sampled no row
+   */
+  def update(
+      before: Option[StoredGrid],
+      columns: Seq[OrderingColumn],
+      folders: Seq[SampledFolder],
+      rowsOfTable: Long,
+      shuffleRatio: Option[Double]): Option[StoredGrid] = {
+    val sampled = folders.filter(_.sample.rows > 0)
+    if (sampled.isEmpty) None
+    else {
+      val names = columns.map(_.name)
+      val types = columns.map(_.dataType.json)
+      val old = before.filter(b => b.columns == names && b.types == types)
+      val known = old.fold(Map.empty[String, FolderGrid])(_.folders)
+      val fresh = sampled
+        .filter(f => !known.contains(f.path) || f.rows >= EnoughRows * f.all)
+        .sortBy(-_.all).take(StoredGrid.MaxFolders)
+      val least = math.max(1, math.min(MinCells, AllMinCells / sampled.size))
+      val bounds = StoredGrid.boundsFor(known.size + fresh.size, columns.size)
+      def grid(sample: FolderSample, rows: Long, files: Int): FolderGrid = {
+        val cells = math.min(StoredGrid.MaxCells, math.max(files, least))
+        ThinGrid.of(
+          new FolderGridBuilder(columns.map(_.dataType), sample, rows, cells, 0).build(),
+          bounds)
+      }
+      val made = fresh.map(f => f.path -> grid(f.sample, f.all, f.files)).toMap
+      val kept = (known -- made.keys).take(StoredGrid.MaxFolders - made.size)
+      val pooled = old.map(_.pooled).filter(_ => sampled.map(_.rows).sum < EnoughRows * rowsOfTable)
+        .getOrElse {
+          if (sampled.size == 1 && made.nonEmpty) made.values.head
+          else grid(pool(sampled.map(_.sample)), rowsOfTable, PooledCells)
+        }
+      val ratio =
+        shuffleRatio.orElse(before.map(_.shuffleRatio)).getOrElse(StoredGrid.UnknownRatio)
+      Some(StoredGrid(names, types, kept ++ made, pooled, ratio))
+    }
+  }
+
+  /** Some rows of every sample, at even steps. */
+  private def pool(samples: Seq[FolderSample]): FolderSample = {
+    val step = math.max(1, samples.map(_.rows.toLong).sum / PooledRows).toInt
+    FolderSample(samples.head.columns.indices.map { c =>
+      KeyColumn.pooled(samples.map(s => s.ranked(c) -> (0 until s.rows by step)))
+    })
+  }
 }

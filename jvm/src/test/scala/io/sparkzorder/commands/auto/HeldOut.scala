@@ -88,7 +88,7 @@ final class HeldOut(
   }
 
   /** The decision of AUTO. */
-  def auto(cutsByQueries: Boolean = true): AutoOrder = {
+  def auto(cutsByQueries: Boolean = true): ClusteringSpec = {
     val table = new AutoTable {
       override def workload(): Workload = recorded
       override def inForce: Option[LayoutInForce] = None
@@ -141,9 +141,9 @@ final class HeldOut(
       read / (rows.size * later.map(_.bytes).sum)
     }
 
-  def reads(order: AutoOrder): Double = reads(by(order), order.queries)
+  def reads(order: ClusteringSpec): Double = reads(by(order), order.queries)
 
-  def by(order: AutoOrder): Seq[(String, Double)] = {
+  def by(order: ClusteringSpec): Seq[(String, Double)] = {
     val names = order.names.map(_.head)
     names.zip(if (order.weights.isEmpty) names.map(_ => 1.0) else order.weights)
   }

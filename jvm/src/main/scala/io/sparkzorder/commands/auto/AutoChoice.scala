@@ -10,22 +10,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.Phases
+import io.sparkzorder.log.Record
 import io.sparkzorder.workload.Workload
-
-/**
- * The decision of ZORDER BY AUTO.
- *
- * @param names the name parts of each ordering column; empty if the table has no layout and stays as it is
- * @param weights the weights of these columns; empty if all weights are equal
- * @param queries the recorded queries, as boxes in the space of these columns
- * @param rewritesAll true if files that already have this layout are rewritten, too
- */
-private[sparkzorder] final case class AutoOrder(
-    names: Seq[Seq[String]],
-    weights: Seq[Double],
-    queries: IndexedSeq[QueryBox],
-    rewritesAll: Boolean,
-    reason: String)
 
 /**
  * The present layout of a table.
@@ -68,7 +54,8 @@ private[sparkzorder] final class AutoChoice(
   private val sameName = user.sessionState.conf.resolver
   private lazy val inForce = table.inForce
 
-  def choose(): AutoOrder = {
+  /** The chosen order. It has no columns if the table has no layout and stays as it is. */
+  def choose(): ClusteringSpec = {
     val workload = phases("workload")(table.workload())
     if (hasWhere) {
       keep("the record is that of the whole table, of which WHERE chooses a part")
@@ -84,7 +71,7 @@ private[sparkzorder] final class AutoChoice(
     }
   }
 
-  private def decide(workload: Workload, sampled: Sampled): AutoOrder = {
+  private def decide(workload: Workload, sampled: Sampled): ClusteringSpec = {
     val reads = sampled.reads
     val judged = Candidates.of(sampled.queries, sampled.values, sampled.files)
       .map(c => (c, reads.of(c))).sortBy(_._2)
@@ -106,33 +93,28 @@ private[sparkzorder] final class AutoChoice(
           keep(
             s"$about; no other layout saves a fifth of what all recorded scans read, " +
               text(reads.today + others),
-            sampled)
+            Some(sampled))
         } else if (saved < RewriteFactor * sampled.bytes) {
           keep(
             s"$about; ${text(saved)} saved are not worth a rewrite of ${text(sampled.bytes.toDouble)}",
-            sampled)
+            Some(sampled))
         } else {
           table.daysSinceChange(sampled.bytes) match {
             case Some(days) =>
               keep(
                 s"$about; the layout was changed $days days ago, and AUTO changes it once in " +
                   s"${RecentChange.Days} days",
-                sampled)
+                Some(sampled))
             case None => chosen(best, about, sampled)
           }
         }
     }
   }
 
-  private def chosen(c: Candidate, about: String, sampled: Sampled): AutoOrder = {
+  private def chosen(c: Candidate, about: String, sampled: Sampled): ClusteringSpec = {
     val names = c.columns.map(sampled.columns(_).parts)
     val weights = if (c.weights.distinct.size <= 1) Nil else c.weights
-    val order = AutoOrder(
-      names,
-      weights,
-      sampled.queries.boxesOf(c.columns),
-      rewritesAll = false,
-      s"AUTO chooses ${nameOf(c, sampled)}: $about")
+    val reason = s"AUTO chooses ${nameOf(c, sampled)}: $about"
     // If the best layout has the columns and weights of the present layout, the files are still cut for
     // earlier queries. They are then rewritten, with the present order of the columns.
     inForce.filter { r =>
@@ -141,36 +123,33 @@ private[sparkzorder] final class AutoChoice(
       was.size == is.size && was.forall { case (n, w) =>
         is.exists { case (m, v) => isSame(n, m) && v == w }
       }
-    }.fold(order)(r =>
-      kept(sampled, r.columns, r.weights, order.reason).copy(rewritesAll = true))
+    }.fold(ClusteringSpec(names, weights, sampled.queries.boxesOf(c.columns), Some(reason))) { r =>
+      present(boxesOf(r.columns, sampled), reason).copy(rewritesAll = true)
+    }
   }
 
   private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =
     if (weights.isEmpty) Seq.fill(n)(1.0) else weights
 
   /** Keeps the present layout, which new files get, too. */
-  private def keep(why: String): AutoOrder = AutoOrder(
-    inForce.toSeq.flatMap(_.columns),
-    inForce.toSeq.flatMap(_.weights),
-    IndexedSeq.empty,
-    rewritesAll = false,
-    s"AUTO keeps ${inForceText}: $why")
+  private def keep(why: String, sampled: Option[Sampled] = None): ClusteringSpec =
+    present(
+      sampled.fold(IndexedSeq.empty[QueryBox])(boxesOf(inForce.toSeq.flatMap(_.columns), _)),
+      s"AUTO keeps $inForceText: $why")
 
-  private def keep(why: String, sampled: Sampled): AutoOrder = {
-    val plain = keep(why)
-    kept(sampled, plain.names, plain.weights, plain.reason)
-  }
+  private def present(queries: IndexedSeq[QueryBox], reason: String): ClusteringSpec =
+    ClusteringSpec(
+      inForce.toSeq.flatMap(_.columns),
+      inForce.toSeq.flatMap(_.weights),
+      queries,
+      Some(reason),
+      isLeft = inForce.isEmpty)
 
-  private def kept(
-      sampled: Sampled,
-      names: Seq[Seq[String]],
-      weights: Seq[Double],
-      reason: String): AutoOrder = {
+  /** The recorded queries as boxes of these columns; empty if the sample lacks one of them. */
+  private def boxesOf(names: Seq[Seq[String]], sampled: Sampled): IndexedSeq[QueryBox] = {
     val numbers = names.map(n => sampled.columns.indexWhere(c => isSame(c.parts, n)))
-    val queries =
-      if (numbers.isEmpty || numbers.contains(-1)) IndexedSeq.empty
-      else sampled.queries.boxesOf(numbers)
-    AutoOrder(names, weights, queries, rewritesAll = false, reason)
+    if (numbers.isEmpty || numbers.contains(-1)) IndexedSeq.empty
+    else sampled.queries.boxesOf(numbers)
   }
 
   private def inForceText: String = inForce match {
@@ -199,4 +178,53 @@ private[auto] object AutoChoice {
   // and at least so many times the bytes of the table, which is the price of the rewrite
   private val RewriteFactor = 3.0
   private val MaxListed = 8
+}
+
+/**
+ * Finds whether the layout of a table was changed in the last days. AUTO changes a layout at most once in
+ * this time, even if the workload changes. The first layout of a table is not a change, but an UNDO LAYOUT
+ * is one.
+ */
+private[sparkzorder] object RecentChange {
+
+  /** AUTO changes a layout at most once in this number of days. */
+  val Days = 7
+  private val DayMs = 24L * 3600 * 1000
+  // the clocks of two drivers may differ by this much
+  private val ClockSkewMs = 3600L * 1000
+
+  /**
+   * @param runs the runs with columns that are in force, newest first
+   * @param undos records of UNDO LAYOUT: AUTO must not at once repeat a layout that a user has undone
+   * @param bytes the size of the table
+   * @return how many days ago the layout was changed, if the change is recent
+   */
+  def of(runs: Seq[Record], undos: Seq[Record], bytes: Long, nowMs: Long): Option[Long] = {
+    // the newest record notes the time of the last change, because the record before that change is removed
+    // when later runs have replaced all of its files
+    val noted = runs.take(1).map(_.layoutSinceMs).filter(_ > 0)
+    val seen = runs.zip(runs.drop(1)).collectFirst {
+      case (r, before) if isOther(r, before) || r.cost.exists(_.inputBytes > bytes / 2) =>
+        r.createdMs
+    }
+    daysAgo(noted ++ seen ++ undos.map(_.createdMs), nowMs)
+  }
+
+  /** How many days ago the last of some changes was made, if it is recent. */
+  def daysAgo(changesMs: Seq[Long], nowMs: Long): Option[Long] =
+    // ignore times in the future, which a wrong clock has written: they would stop AUTO until then
+    changesMs.map(nowMs - _).filter(_ > -ClockSkewMs)
+      .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
+
+  /**
+   * When the layout of a new run replaced another layout, for the record of the run.
+   *
+   * @param runs the runs with columns that were in force before the new run, newest first
+   */
+  def since(run: Record, runs: Seq[Record]): Long = runs.headOption.fold(0L) { before =>
+    if (isOther(run, before)) run.createdMs else before.layoutSinceMs
+  }
+
+  private def isOther(r: Record, before: Record): Boolean =
+    r.columns != before.columns || r.columnWeights != before.columnWeights
 }

@@ -9,7 +9,7 @@ import org.apache.spark.sql.internal.SQLConf
 
 import io.sparkzorder.ZOrderSessionSuite
 
-class DealingTasksSuite extends ZOrderSessionSuite {
+class MapTasksSuite extends ZOrderSessionSuite {
   private val Inputs = 40
 
   /** The number of tasks that read 40 small files, each of which Spark would give a task. */
@@ -31,7 +31,7 @@ class DealingTasksSuite extends ZOrderSessionSuite {
     val session = spark.newSession()
     session.conf.set(SQLConf.FILES_OPEN_COST_IN_BYTES.key, "128m")
     byUser.foreach(n => session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, n.toLong))
-    val dealing = new DealingTasks(session)
+    val dealing = new MapTasks(session)
     // what an earlier batch needed does not count
     dealing.limit(1, 1, 1)
     dealing.limit(rows, bytes, files)

@@ -5,18 +5,128 @@ package io.sparkzorder.cluster
 
 import java.math.BigInteger
 
-import org.apache.spark.sql.types.{Decimal, DoubleType, FloatType}
+import scala.collection.mutable
+
+import org.apache.spark.sql.types.{DataType, Decimal, DoubleType, FloatType}
 
 import io.sparkzorder.bits.OrderedLongs
-import io.sparkzorder.ordering.{BoundsIndex, LongBounds, WideBounds}
+import io.sparkzorder.ordering.{BoundsIndex, LongBounds, SortedSample, WideBounds}
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
+
+/**
+ * A sampled column with its values replaced by ranks: 0 for NULL, and r for the r-th least of the
+ * distinct values. The code that cuts a folder into files needs only the ranks, so it is the same
+ * for all types.
+ *
+ * @param sorted the distinct values with the number of rows of each
+ * @param distinct the same distinct values, as an index for searches
+ * @param ranks the rank of each sampled row, in the order of the rows
+ * @param kept the other rows of the folder; None if the sample is one of the whole folder
+ */
+private[sparkzorder] final class RankedColumn(
+    val dataType: DataType,
+    val sorted: SortedSample,
+    val distinct: BoundsIndex,
+    val ranks: Array[Int],
+    kept: Option[KeptRows] = None)
+    extends KeyColumn {
+
+  override def ranked: RankedColumn = this
+
+  /**
+   * The same sample with more values, of which it has no rows, so that cuts can lie at them.
+   *
+   * @param keys see [[io.sparkzorder.ordering.BoundsIndex.key]]
+   */
+  def withValues(keys: Seq[AnyRef]): RankedColumn = {
+    val n = distinct.length
+    // an even slot is a gap, where a new value goes
+    val missing = keys.map(k => distinct.slotOfKey(k) -> k).filter(_._1 % 2 == 0)
+      .groupBy(_._1 >> 1).map { case (gap, own) =>
+        gap -> BoundsIndex.sortedKeys(distinct.order, own.map(_._2))
+      }
+    if (missing.isEmpty) this
+    else {
+      val all = new mutable.ArrayBuffer[AnyRef]
+      val weights = new mutable.ArrayBuilder.ofDouble
+      val moved = new Array[Int](n + 1)
+      (0 to n).foreach { i =>
+        missing.getOrElse(i, Nil).foreach { key =>
+          all += key
+          weights += 0.0
+        }
+        if (i < n) {
+          all += distinct.key(i)
+          weights += sorted.weights(i)
+          moved(i + 1) = all.length
+        }
+      }
+      val merged = BoundsIndex.ofKeys(distinct.order, all.toArray)
+      new RankedColumn(
+        dataType,
+        new SortedSample(weights.result(), taken => merged.take(taken)),
+        merged,
+        ranks.map(moved(_)))
+    }
+  }
+
+  /** The same sample, measured by all rows of the folder: by its own `rows` and by kept ones. */
+  def among(rows: Long, kept: KeptColumn): RankedColumn =
+    new RankedColumn(dataType, sorted, distinct, ranks, Some(KeptRows.of(this, rows, kept)))
+
+  override def rows: Int = ranks.length
+
+  /** `below(r)` counts the sampled rows of ranks below `r`, for `r` up to the greatest rank + 1. */
+  val below: Array[Int] = {
+    val counts = new Array[Int](sorted.weights.length + 2)
+    val nulls = rows - sorted.weights.sum.toInt
+    counts(1) = nulls
+    var r = 1
+    while (r <= sorted.weights.length) {
+      counts(r + 1) = counts(r) + sorted.weights(r - 1).toInt
+      r += 1
+    }
+    counts
+  }
+
+  def nulls: Int = below(1)
+
+  /** The share of the folder's rows whose rank lies in `lowest .. highest`. */
+  def share(lowest: Int, highest: Int): Double =
+    kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows))(
+      _.share(lowest, highest))
+
+  /** The share of the folder's values, without NULL, whose rank lies in `lowest .. highest`. */
+  def shareOfValues(lowest: Int, highest: Int): Double =
+    kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows - nulls))(
+      _.shareOfValues(lowest, highest))
+
+  /** The rank of the value below which a share of all values lies; 1 at least. */
+  def rankAt(share: Double): Int = {
+    val wanted = nulls + share * (rows - nulls)
+    var (low, high) = (1, math.max(1, sorted.weights.length))
+    // the least rank such that the rows up to it are more than wanted
+    while (low < high) {
+      val middle = (low + high) >>> 1
+      if (below(middle + 1) > wanted) high = middle else low = middle + 1
+    }
+    low
+  }
+
+  /** The greatest rank of an interval of shares that does not hold its upper end. */
+  def rankUntil(from: Double, until: Double): Int = {
+    val last = rankAt(until)
+    val isPast = until > from && below(last) >= nulls + until * (rows - nulls)
+    math.max(rankAt(from), if (isPast) last - 1 else last)
+  }
+}
 
 /**
  * One ordering column of the files of a folder that a run leaves as they are.
  *
- * @param ranges of the files
- * @param values of each file that are not NULL
- * @param nulls of all files
+ * @param ranges the range of each file
+ * @param values the number of values of each file, without NULL
+ * @param nulls the number of NULLs of all files
  */
 private[sparkzorder] final case class KeptColumn(
     ranges: IndexedSeq[ColumnRange],
@@ -60,7 +170,7 @@ private[cluster] object KeptRows {
 
   /**
    * @param column a sample of the rows that are rewritten
-   * @param rows that are rewritten
+   * @param rows the number of rows that are rewritten
    */
   def of(column: RankedColumn, rows: Long, kept: KeptColumn): KeptRows = {
     val n = column.sorted.weights.length

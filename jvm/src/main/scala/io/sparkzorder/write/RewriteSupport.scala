@@ -6,16 +6,162 @@ package io.sparkzorder.write
 import java.math.BigInteger
 import java.nio.{ByteBuffer, ByteOrder}
 
+import scala.collection.JavaConverters._
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.parquet.hadoop.api.WriteSupport.WriteContext
 import org.apache.parquet.io.api.{Binary, RecordConsumer}
-import org.apache.parquet.schema.{GroupType, LogicalTypeAnnotation, PrimitiveType, Type}
+import org.apache.parquet.schema.{
+  GroupType,
+  LogicalTypeAnnotation,
+  MessageType,
+  PrimitiveType,
+  Type
+}
 import org.apache.parquet.schema.LogicalTypeAnnotation.{TimestampLogicalTypeAnnotation, TimeUnit}
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
+import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, ParquetWriteSupport}
+import org.apache.spark.sql.types._
 
 /**
- * Stands between Spark's Parquet writer and the file. It converts the physical values that Spark
- * writes to the types of the input files: decimals as byte arrays, and timestamps in milliseconds
+ * Spark's write support, with the schema and key-values replaced and values converted to fit.
+ *
+ * @param dataSchema the columns to write; a row may have more columns at its end
+ */
+private final class RewriteSupport(
+    target: MessageType,
+    keyValues: Map[String, String],
+    notesSparkSchema: Boolean,
+    dataSchema: StructType)
+    extends ParquetWriteSupport {
+  private val flat = FlatRows.of(dataSchema)
+  // Spark writes all columns of a row
+  private lazy val columns = UnsafeProjection.create(dataSchema)
+  private var spark: MessageType = _
+  private var out: RecordConsumer = _
+
+  override def init(configuration: Configuration): WriteContext = {
+    val context = super.init(configuration)
+    spark = context.getSchema
+    val ofSpark = context.getExtraMetaData.asScala
+      .filter { case (key, _) => notesSparkSchema || key != ParquetReadSupport.SPARK_METADATA_KEY }
+    new WriteContext(target, (keyValues ++ ofSpark).asJava)
+  }
+
+  override def prepareForWrite(consumer: RecordConsumer): Unit = {
+    out =
+      if (PhysicalTypes.needed(target, spark)) new PhysicalTypes(consumer, target, spark)
+      else consumer
+    super.prepareForWrite(out)
+  }
+
+  override def write(row: InternalRow): Unit =
+    if (flat.isDefined) flat.get.write(row, out)
+    else super.write(if (row.numFields > dataSchema.length) columns(row) else row)
+}
+
+/**
+ * Writes rows without nested columns, at less cost than Spark's write support. With the settings that a
+ * run pins ([[io.sparkzorder.conf.PinnedSession]]), both write the same values.
+ *
+ * Spark calls a function object for each value. The function differs from column to column, so the JVM
+ * cannot compile it into the loop. Here the loop itself has a case for each kind of value.
+ *
+ * @param names the names of the columns
+ * @param kinds the kinds of the columns' values
+ * @param precisions the precisions of decimals; 0 for other columns
+ * @param scales the scales of decimals; 0 for other columns
+ */
+private[write] final class FlatRows private (
+    names: Array[String],
+    kinds: Array[Int],
+    precisions: Array[Int],
+    scales: Array[Int]) {
+  import FlatRows._
+
+  /** @param row may have more columns at its end, which are not written */
+  def write(row: InternalRow, out: RecordConsumer): Unit = {
+    out.startMessage()
+    var i = 0
+    while (i < kinds.length) {
+      if (!row.isNullAt(i)) {
+        out.startField(names(i), i)
+        value(row, i, out)
+        out.endField(names(i), i)
+      }
+      i += 1
+    }
+    out.endMessage()
+  }
+
+  private def value(row: InternalRow, i: Int, out: RecordConsumer): Unit = kinds(i) match {
+    case Ints => out.addInteger(row.getInt(i))
+    case Longs => out.addLong(row.getLong(i))
+    case Strings => out.addBinary(Binary.fromReusedByteArray(row.getUTF8String(i).getBytes))
+    case IntDecimals =>
+      out.addInteger(row.getDecimal(i, precisions(i), scales(i)).toUnscaledLong.toInt)
+    case LongDecimals => out.addLong(row.getDecimal(i, precisions(i), scales(i)).toUnscaledLong)
+    case Doubles => out.addDouble(row.getDouble(i))
+    case Floats => out.addFloat(row.getFloat(i))
+    case Booleans => out.addBoolean(row.getBoolean(i))
+    case Shorts => out.addInteger(row.getShort(i).toInt)
+    case Bytes => out.addInteger(row.getByte(i).toInt)
+    case Binaries => out.addBinary(Binary.fromReusedByteArray(row.getBinary(i)))
+  }
+}
+
+private[write] object FlatRows {
+  // constants, so that a match is one jump by a table
+  private final val Ints = 0
+  private final val Longs = 1
+  private final val Strings = 2
+  private final val IntDecimals = 3
+  private final val LongDecimals = 4
+  private final val Doubles = 5
+  private final val Floats = 6
+  private final val Booleans = 7
+  private final val Shorts = 8
+  private final val Bytes = 9
+  private final val Binaries = 10
+
+  /** None if a column is of a type that is left to Spark: a nested one, or a rare one. */
+  def of(schema: StructType): Option[FlatRows] = {
+    val types = schema.fields.map(_.dataType)
+    val kinds = types.flatMap(kindOf(_))
+    if (kinds.length < types.length) None
+    else {
+      Some(
+        new FlatRows(
+          schema.fieldNames,
+          kinds,
+          types.collect { case d: DecimalType => d.precision; case _ => 0 },
+          types.collect { case d: DecimalType => d.scale; case _ => 0 }))
+    }
+  }
+
+  private def kindOf(dataType: DataType): Option[Int] = dataType match {
+    // the run's settings write dates, and timestamps in microseconds, as they are
+    case IntegerType | DateType | _: YearMonthIntervalType => Some(Ints)
+    case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType => Some(Longs)
+    case _: StringType => Some(Strings)
+    case d: DecimalType if d.precision <= Decimal.MAX_INT_DIGITS => Some(IntDecimals)
+    case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS => Some(LongDecimals)
+    case DoubleType => Some(Doubles)
+    case FloatType => Some(Floats)
+    case BooleanType => Some(Booleans)
+    case ShortType => Some(Shorts)
+    case ByteType => Some(Bytes)
+    case BinaryType => Some(Binaries)
+    case _ => None
+  }
+}
+
+/**
+ * Converts the physical values that Spark's Parquet writer writes to the types of the input files: decimals as byte arrays, and timestamps in milliseconds
  * or as INT96. Every conversion is exact, because the values came from files of the same types.
  *
  * @param target schema of the file
@@ -143,7 +289,7 @@ private[sparkzorder] object PhysicalTypes {
   private def twosComplement(value: Long, width: Int): Binary =
     resized(BigInteger.valueOf(value).toByteArray, width)
 
-  private[sparkzorder] def resized(bytes: Array[Byte], width: Int): Binary = {
+  def resized(bytes: Array[Byte], width: Int): Binary = {
     val minimal = new BigInteger(bytes).toByteArray
     if (width == 0) Binary.fromConstantByteArray(minimal)
     else {
