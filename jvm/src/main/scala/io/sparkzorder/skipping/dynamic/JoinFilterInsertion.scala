@@ -195,11 +195,19 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
-    val newBuild =
-      if (build.filters.isEmpty || (own.exists(_.isUsed) && !isReplaced)) whole
-      else reusable(build.plan, build.filters)
-    (newStream, newBuild)
+    val isBroadcastForKeys = own.exists(_.isUsed) && !isReplaced
+    val toBuild = if (isBroadcastForKeys) Nil else build.filters ++ ofSmallStream(stream, build)
+    (newStream, if (toBuild.isEmpty) whole else reusable(build.plan, toBuild))
   }
+
+  /**
+   * An outer, semi- or anti-join can broadcast only one of its sides. Where this is the larger side, as in
+   * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`, the small side gives
+   * its keys by a second run.
+   */
+  private def ofSmallStream(stream: Side, build: Side): Seq[KeyFilter] =
+    if (BuildSides.sizeOf(stream.plan) >= BuildSides.sizeOf(build.plan)) Nil
+    else equalKeys(build, stream, rewrite(stream.plan, Nil), onlyInBroadcast = false)
 
   /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
   private def shuffled(
