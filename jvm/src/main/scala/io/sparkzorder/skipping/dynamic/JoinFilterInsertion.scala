@@ -228,17 +228,18 @@ private[dynamic] final class JoinFilterInsertion(
   private def equalKeys(
       stream: Side,
       build: Side,
-      rewritten: LogicalPlan,
+      rewritten: => LogicalPlan,
       onlyInBroadcast: Boolean,
       isCopy: Boolean = true): Seq[KeyFilter] =
     if (!stream.isPrunable || build.keys.isEmpty ||
       !givesKeys(build.plan, build.keys, onlyInBroadcast, isCopy)) Nil
     else {
       lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false, isCopy)
+      lazy val whole = rewritten
       // keys that only the record wants must not cost the broadcast side the filters from above
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
-        new EqualKeys(rewritten, build.keys, i, onlyInBroadcast, runsAgain, forRecord)
+        new EqualKeys(whole, build.keys, i, onlyInBroadcast, runsAgain, forRecord)
       val (keys, ofBuild) = (stream.keys.toIndexedSeq, build.keys.toIndexedSeq)
       def nullSafe(all: IndexedSeq[Expression], i: Int) =
         all.lift(i + 1).flatMap(NullSafeKeys.of(all(i), _))

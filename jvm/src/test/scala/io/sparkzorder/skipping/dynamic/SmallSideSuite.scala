@@ -49,6 +49,36 @@ class SmallSideSuite extends StarTestBase {
     }
   }
 
+  test("the larger side gets the keys where a join can broadcast only this side") {
+    withWideStar { _ =>
+      inConf("spark.sql.autoBroadcastJoinThreshold" -> "100MB")(bothWays {
+        val days = "(SELECT * FROM days10 WHERE month = 3) d"
+        reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT d.day FROM $days LEFT JOIN fact f ON f.day = d.day WHERE f.id IS NULL", 1)
+        reads("SELECT day FROM days10 WHERE month = 3 INTERSECT SELECT day FROM fact", 1)
+        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
+      })
+    }
+  }
+
+  test("a cached side that is broadcast gives its keys, although no plan shows its filters") {
+    withWideStar { _ =>
+      withTempView("cached") {
+        val df = sql("SELECT day, repeat('pad', 500) pad FROM days10 WHERE month = 3").cache()
+        df.createOrReplaceTempView("cached")
+        try {
+          df.count()
+          inConf("spark.sql.autoBroadcastJoinThreshold" -> "100MB")(bothWays {
+            reads("SELECT f.* FROM fact f JOIN cached c ON f.day = c.day", 1)
+          })
+        } finally df.unpersist(true)
+      }
+    }
+  }
+
   test("sides whose partitions Spark prunes by another join are not the same") {
     withWideStar { fact =>
       withTempView("months", "numbered") {
