@@ -3,15 +3,13 @@
 
 package io.sparkzorder.sources.plain
 
-import org.apache.hadoop.fs.Path
-
 import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Returned, Reused, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{Returned, Reused, TableLog}
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources.{Statement, TableListing, TableSnapshot}
-import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister, TokenFile}
+import io.sparkzorder.table.{FileChecks, OrderingColumn, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ColumnNames
 
 /** The files of the partitions that WHERE chooses, after the records are laid over the listing. */
@@ -70,38 +68,12 @@ private[plain] final class PlainListing(
         Snapshot.of(table.state, files, whole, committer.listing)
       })
     listed.foreach { all =>
-      checkTokens(all.tokens, chosen)
+      new LostRecords(table).check(all.tokens, chosen)
       checkNames(all, chosen)
     }
     FileChecks.checkFiles(table.target, chosen)
     committer.checkListed(chosen)
     chosen
-  }
-
-  /**
-   * Refuses a folder in which a run is half published of which no record tells: a person has removed the record.
-   * Folders that the statement does not touch, or that are tables of their own, may have such runs.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
-   */
-  private def checkTokens(tokens: Seq[Path], chosen: TableFiles): Unit = if (tokens.nonEmpty) {
-    // read after the listing: a run has a record before it has a token
-    val log = TableLog.read(table.state)
-    val folders = chosen.folders.map(_.path).toSet
-    def isOfOther(folder: Path) = Iterator.iterate(folder)(_.getParent)
-      .takeWhile(d => d != null && d != table.root)
-      .exists(d => table.state.status(new Path(d, StateDirectory.Name)).isDefined)
-    tokens.find { t =>
-      folders(t.getParent) && log.commitOf(TokenFile.runOf(t.getName)).isEmpty &&
-      table.state.status(t).isDefined && !isOfOther(t.getParent)
-    }.foreach { t =>
-      val hidden = new Path(t.getParent, RunFolder.directory(TokenFile.runOf(t.getName)))
-      throw ZOrderErrors.recordLost(
-        t.getParent.toString,
-        t.getName,
-        table.state.commits.toString,
-        hidden.toString)
-    }
   }
 
   /**
