@@ -56,7 +56,9 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
   private def neverFails(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal => true
     case g: GetStructField => neverFails(g.child)
-    case c: Cast => Cast.canUpCast(c.child.dataType, c.dataType) && neverFails(c.child)
+    case c: Cast =>
+      val (from, to) = (c.child.dataType, c.dataType)
+      Cast.canUpCast(from, to) && TotalExpressions.isTotal(from, to) && neverFails(c.child)
     case _ => false
   }
 }
