@@ -35,10 +35,12 @@ class ZOrderTableSuite extends OptimizeTestBase {
   test("where backslashes escape nothing, a literal has its text or is refused") {
     def literal(text: String) = StatementText.string(text, verbatim = true)
     withSQLConf(StatementText.VerbatimLiterals -> "true") {
-      for (text <- Seq("", "it's", "C:\\x", "it's C:\\x", "say \"x\"", "it\\'s", "\\\"", "two\\\\")) {
+      for (text <-
+          Seq("", "it's", "C:\\x", "it's C:\\x", "say \"x\"", "it\\'s", "\\\"", "two\\\\")) {
         assert(sql(s"SELECT ${literal(text)}").head().getString(0) === text)
       }
-      for (text <- Seq("end\\", "'\"", "\\\\'\"")) intercept[IllegalArgumentException](literal(text))
+      for (text <- Seq("end\\", "'\"", "\\\\'\""))
+        intercept[IllegalArgumentException](literal(text))
       withTableDir { dir =>
         write(shuffled(100, 2), dir)
         val target = new File(dir, "_it's here")

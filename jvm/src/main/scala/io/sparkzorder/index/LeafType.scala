@@ -5,8 +5,8 @@ package io.sparkzorder.index
 
 import java.util.Locale
 
-import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.LogicalTypeAnnotation._
+import org.apache.parquet.schema.PrimitiveType
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 
 import org.apache.spark.sql.types._

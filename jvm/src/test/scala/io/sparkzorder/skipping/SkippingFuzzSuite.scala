@@ -14,8 +14,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.index.IndexParts
-import io.sparkzorder.index.values.{PostingsFormat, PostingsReader, ValueDomain}
 import io.sparkzorder.index.WholeGenerations._
+import io.sparkzorder.index.values.{PostingsFormat, PostingsReader, ValueDomain}
 
 /**
  * Schemas, values, zones, writers' settings and predicates are random; the index is complete, stale,

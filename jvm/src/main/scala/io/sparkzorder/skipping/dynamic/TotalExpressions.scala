@@ -118,7 +118,8 @@ private[dynamic] object TotalExpressions {
   }
 
   private def isShortUnit(unit: Expression): Boolean = unit match {
-    case Literal(name, StringType) => name == null || shortUnits(name.toString.toUpperCase(Locale.ROOT))
+    case Literal(name, StringType) =>
+      name == null || shortUnits(name.toString.toUpperCase(Locale.ROOT))
     case _ => false
   }
 

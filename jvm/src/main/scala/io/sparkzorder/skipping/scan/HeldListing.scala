@@ -20,12 +20,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Predicate
 }
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{
-  FileSourceScanExec,
-  QueryExecution,
-  SparkPlan,
-  SQLExecution
-}
+import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.datasources.{
   FileIndex,

@@ -39,7 +39,8 @@ class CachedJoinSuite extends StarTestBase {
         }.get
         val once = new AtomicBoolean
         withoutBroadcast(inConf("spark.sql.adaptive.enabled" -> "false") {
-          val joined = sql("SELECT f.id, s.lo FROM fact f JOIN spans s ON f.day BETWEEN s.lo AND s.hi")
+          val joined =
+            sql("SELECT f.id, s.lo FROM fact f JOIN spans s ON f.day BETWEEN s.lo AND s.hi")
           if (isCached) joined.cache()
           try {
             val rows = FaultyFileSystem.withHook { (operation, path) =>

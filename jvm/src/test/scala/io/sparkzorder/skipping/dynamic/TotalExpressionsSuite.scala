@@ -36,8 +36,18 @@ class TotalExpressionsSuite extends AnyFunSuite {
   private val dates = values.filter(_.dataType == DateType)
   private val times = values.filter(_.dataType == TimestampType)
 
-  private val units = Seq("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND",
-    "MILLISECOND", "MICROSECOND", "nothing")
+  private val units = Seq(
+    "YEAR",
+    "QUARTER",
+    "MONTH",
+    "WEEK",
+    "DAY",
+    "HOUR",
+    "MINUTE",
+    "SECOND",
+    "MILLISECOND",
+    "MICROSECOND",
+    "nothing")
 
   private def check(e: Expression): Unit =
     if (TotalExpressions.isTotal(e)) assert(Try(e.eval()).isSuccess, s"$e fails")
