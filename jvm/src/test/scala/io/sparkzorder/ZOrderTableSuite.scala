@@ -43,7 +43,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
         intercept[IllegalArgumentException](literal(text))
       withTableDir { dir =>
         write(shuffled(100, 2), dir)
-        val target = new File(dir, "_it's here")
+        val target = new File(dir.getParentFile, "it's here")
         table(dir).optimize().into(target.getPath).option("verify", "full").executeZOrderBy("a")
         assert(bag(spark.read.parquet(target.getPath)) === bag(table(dir).toDF))
       }
