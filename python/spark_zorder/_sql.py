@@ -8,6 +8,10 @@ The errors of a check name the argument, and its type or its value.
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
 # a part in back-quotes, with inner back-quotes doubled, or a part without dots and back-quotes
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
@@ -50,14 +54,45 @@ def columns(names: list[str]) -> str:
     return "(" + ", ".join(identifier(name) for name in names) + ")"
 
 
-def string(text: str) -> str:
-    """Return a string literal."""
-    return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+# under this setting of Spark a literal means its characters, and a backslash escapes none
+_VERBATIM = "spark.sql.parser.escapedStringLiterals"
 
 
-def options(values: Mapping[str, str]) -> str:
-    """Return the clause OPTIONS; the values are string literals."""
-    pairs = ", ".join(f"{string(key)} {string(value)}" for key, value in values.items())
+def string(text: str, spark: "SparkSession | None" = None) -> str:
+    """Return a string literal.
+
+    Parameters
+    ----------
+    text : str
+        What the literal means.
+    spark : SparkSession, optional
+        The session that reads the literal; by default one with Spark's default settings.
+
+    Raises
+    ------
+    ValueError
+        The session reads literals verbatim, and no such literal has this text.
+    """
+    # most texts are read alike, and over Spark Connect the question is a round trip to the server
+    if not ("'" in text or "\\" in text) or not _is_verbatim(spark):
+        return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+    # parsers that look for the end of the literal pass over the character behind a backslash
+    passed = re.sub(r"\\.", "", text, flags=re.DOTALL)
+    for quote_mark in "'\"":
+        if quote_mark not in passed and not passed.endswith("\\"):
+            return f"{quote_mark}{text}{quote_mark}"
+    raise ValueError(f"with {_VERBATIM}=true, no literal of SQL has the text: {text}")
+
+
+def _is_verbatim(spark: "SparkSession | None") -> bool:
+    return spark is not None and str(spark.conf.get(_VERBATIM, "false")).lower() == "true"
+
+
+def options(values: Mapping[str, str], spark: "SparkSession | None" = None) -> str:
+    """Return the clause OPTIONS; the values are string literals, as `string` makes them."""
+    pairs = ", ".join(
+        f"{string(key, spark)} {string(value, spark)}" for key, value in values.items()
+    )
     return f"OPTIONS ({pairs})"
 
 

@@ -218,8 +218,10 @@ class OptimizeBuilder:
             "FULL" if self._full else None,
             None if self._predicate is None else f"WHERE {self._predicate}",
             order,
-            None if self._directory is None else f"INTO {_sql.string(self._directory)}",
-            _sql.options(self._options) if self._options else None,
+            None
+            if self._directory is None
+            else f"INTO {_sql.string(self._directory, self._spark)}",
+            _sql.options(self._options, self._spark) if self._options else None,
             "DRY RUN" if self._dry_run else None,
         ]
         return " ".join(clause for clause in clauses if clause)

@@ -226,6 +226,6 @@ class ZOrderTable(LayoutRuns):
             raise TypeError("values must be a sequence of str, but is a str")
         if values:
             every["values"] = column_list(values)[1:-1]
-        more = f" {_sql.options(every)}" if every else ""
+        more = f" {_sql.options(every, self._spark)}" if every else ""
         with shown(self._spark, f"INDEX {self._target}", progress):
             return self._run(f"CREATE ZORDER INDEX ON {self._target}{columns}{more}")

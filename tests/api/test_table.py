@@ -29,6 +29,7 @@ class Recorder:
     def __init__(self) -> None:
         self.statements: list[str] = []
         self.tables: list[str] = []
+        self.conf: dict[str, str] = {}
 
     def sql(self, statement: str) -> Rows:
         self.statements.append(statement)

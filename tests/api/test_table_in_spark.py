@@ -61,6 +61,18 @@ def test_into_leaves_the_source_alone(
     assert rows_of(spark.read.parquet(str(target))) == rows_of(table.toDF())
 
 
+def test_into_a_quoted_name_where_backslashes_escape_nothing(
+    spark: SparkSession, table: ZOrderTable, tmp_path: Path
+) -> None:
+    target = tmp_path / "it's elsewhere"
+    spark.conf.set("spark.sql.parser.escapedStringLiterals", "true")
+    try:
+        table.optimize().into(str(target)).executeZOrderBy("x", "y")
+    finally:
+        spark.conf.unset("spark.sql.parser.escapedStringLiterals")
+    assert rows_of(spark.read.parquet(str(target))) == rows_of(table.toDF())
+
+
 def test_an_error_in_the_predicate_is_not_taken_for_a_missing_extension(table: ZOrderTable) -> None:
     with pytest.raises(ParseException):
         table.optimize().where("p = = 1").executeZOrderBy("x")

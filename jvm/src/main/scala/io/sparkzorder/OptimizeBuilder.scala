@@ -21,6 +21,7 @@ import io.sparkzorder.util.StatementText
  */
 final class OptimizeBuilder private (
     run: String => DataFrame,
+    verbatim: () => Boolean,
     target: String,
     isFull: Boolean,
     predicate: Option[String],
@@ -28,8 +29,12 @@ final class OptimizeBuilder private (
     options: Seq[(String, String)],
     isDryRun: Boolean) {
 
-  private[sparkzorder] def this(run: String => DataFrame, target: String) =
-    this(run, target, false, None, None, Nil, false)
+  /** @param verbatim whether the session has set `StatementText.VerbatimLiterals` */
+  private[sparkzorder] def this(
+      run: String => DataFrame,
+      verbatim: () => Boolean,
+      target: String) =
+    this(run, verbatim, target, false, None, None, Nil, false)
 
   /**
    * Restricts the run to the partitions and files that `condition` chooses. Several conditions are
@@ -100,8 +105,8 @@ final class OptimizeBuilder private (
       if (isFull) Some("FULL") else None,
       predicate.map(p => s"WHERE $p"),
       order,
-      directory.map(d => s"INTO ${StatementText.string(d)}"),
-      if (options.isEmpty) None else Some(StatementText.options(options)),
+      directory.map(d => s"INTO ${StatementText.string(d, verbatim())}"),
+      if (options.isEmpty) None else Some(StatementText.options(options, verbatim())),
       if (isDryRun) Some("DRY RUN") else None)
     clauses.flatten.mkString(" ")
   }
@@ -112,5 +117,5 @@ final class OptimizeBuilder private (
       directory: Option[String] = this.directory,
       options: Seq[(String, String)] = this.options,
       isDryRun: Boolean = this.isDryRun): OptimizeBuilder =
-    new OptimizeBuilder(run, target, isFull, predicate, directory, options, isDryRun)
+    new OptimizeBuilder(run, verbatim, target, isFull, predicate, directory, options, isDryRun)
 }

@@ -34,7 +34,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   def toDF: DataFrame = spark.table(target)
 
   /** Returns a builder; its `executeCompaction` or `executeZOrderBy` runs OPTIMIZE. */
-  def optimize(): OptimizeBuilder = new OptimizeBuilder(run, target)
+  def optimize(): OptimizeBuilder = new OptimizeBuilder(run, () => verbatim, target)
 
   /** Describes the layout of the table: `SHOW LAYOUT`. */
   def detail(): DataFrame = run(s"SHOW LAYOUT $target")
@@ -159,7 +159,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
       if (values.isEmpty) options
       else options + ("values" -> values.map(StatementText.identifier).mkString(", "))
     val list = if (columns.isEmpty) "" else s" ${StatementText.columns(columns)}"
-    val more = if (all.isEmpty) "" else s" ${StatementText.options(all)}"
+    val more = if (all.isEmpty) "" else s" ${StatementText.options(all, verbatim)}"
     run(s"CREATE ZORDER INDEX ON $target$list$more")
   }
 
@@ -187,6 +187,9 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   }
 
   override def toString: String = s"ZOrderTable($target)"
+
+  private def verbatim: Boolean =
+    spark.conf.getOption(StatementText.VerbatimLiterals).exists(_.equalsIgnoreCase("true"))
 
   private def run(statement: String): DataFrame =
     try spark.sql(statement)

@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.util.StatementText
 
 /** [[ZOrderTable]] sends its statements to the extension and returns their results. */
 class ZOrderTableSuite extends OptimizeTestBase {
@@ -29,6 +30,24 @@ class ZOrderTableSuite extends OptimizeTestBase {
     assert(all.toString === "OPTIMIZE TABLE `t` FULL WHERE (p = 1 OR p = 2) AND (q = 3) " +
       "INTO '/it\\'s \\\\here' OPTIONS ('allowTypeChange' 'true', 'sampleRows' '1000', " +
       "'verify' 'footer') DRY RUN")
+  }
+
+  test("where backslashes escape nothing, a literal has its text or is refused") {
+    def literal(text: String) = StatementText.string(text, verbatim = true)
+    withSQLConf(StatementText.VerbatimLiterals -> "true") {
+      for (text <-
+          Seq("", "it's", "C:\\x", "it's C:\\x", "say \"x\"", "it\\'s", "\\\"", "two\\\\")) {
+        assert(sql(s"SELECT ${literal(text)}").head().getString(0) === text)
+      }
+      for (text <- Seq("end\\", "'\"", "\\\\'\""))
+        intercept[IllegalArgumentException](literal(text))
+      withTableDir { dir =>
+        write(shuffled(100, 2), dir)
+        val target = new File(dir.getParentFile, "it's here")
+        table(dir).optimize().into(target.getPath).option("verify", "full").executeZOrderBy("a")
+        assert(bag(spark.read.parquet(target.getPath)) === bag(table(dir).toDF))
+      }
+    }
   }
 
   test("a comment ends with its predicate; a setting counts once, in any case of letters") {

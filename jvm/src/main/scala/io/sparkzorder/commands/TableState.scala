@@ -51,6 +51,7 @@ private[sparkzorder] final class TableState(
   /** Like [[check]], and refuses a target whose files cannot be replaced in place. */
   def checkInPlace(): Unit = {
     check()
+    TargetChecks.checkCatalog(target)
     TargetChecks.checkInPlace(target, conf, schemes)
   }
 
@@ -65,14 +66,18 @@ private[sparkzorder] final class TableState(
   /** Like [[check]], and refuses a file system on which no shadow can be committed. */
   def checkShadow(): Unit = {
     check()
+    TargetChecks.checkCatalog(target)
     TargetChecks.checkShadow(target, conf, schemes)
   }
 
-  /** Like [[check]]. If a committed run is not published yet, calls [[checkInPlace]], too. */
+  /** Like [[check]]. If a committed run is not published yet, its files must be such as can be replaced in place. */
   def checkPublishing(): Unit = {
     checkSettings()
     check()
-    if (TableLog.read(state).unfinished.nonEmpty) checkInPlace()
+    // the run has seen the catalog, and readers wait for its end
+    if (TableLog.read(state).unfinished.nonEmpty) {
+      TargetChecks.checkInPlace(target, conf, schemes)
+    }
   }
 
   /** All records, ascending by number. Of an old record, what the checkpoint still holds of it. */

@@ -290,7 +290,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
     // a run that met a conflict gives files back
-    val hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
+    def hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
     OpenRecord(known, isDone, isDone && !hasConflict)
   }
 

@@ -69,7 +69,8 @@ private[sparkzorder] final class FolderHistory(
       listed: Map[String, FileStatus],
       hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
     val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    def isHidden = live.exists(l => hidden(l._1.name))
+    // the names are looked up once, and not for each file
+    def isHidden = live.map(_._1.name).exists(hidden)
     if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
     else {
       val names = live.map(_._1.name).toSet

@@ -43,11 +43,13 @@ private[sparkzorder] sealed trait Target {
  * parquet.`path`, 'path' or orc.`path`
  *
  * @param tables what [[CatalogTables]] has found at the path, when the statement runs
+ * @param unread what the catalog did not show, and why; None if it showed everything
  */
 private[sparkzorder] final case class PathTarget(
     path: String,
     format: DataFormat,
-    override val tables: Seq[CatalogTable] = Nil)
+    override val tables: Seq[CatalogTable] = Nil,
+    unread: Option[String] = None)
     extends Target {
   override def name: String = s"${format.name}.`$path`"
   override def location: Path =

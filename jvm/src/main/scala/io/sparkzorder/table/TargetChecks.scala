@@ -67,6 +67,16 @@ private[sparkzorder] object TargetChecks {
     unsafeInPlace(target, conf, schemes)
       .foreach(s => throw ZOrderErrors.inPlaceUnsafe(target.name, s))
 
+  /** Rejects a path if it is not known whether a table of the catalog is there, which would have to protect its files. */
+  def checkCatalog(target: Target): Unit = target match {
+    case PathTarget(_, _, _, Some(problem)) => refuse(
+        target,
+        s"a path, and the catalog, which may have a table there, did not show $problem",
+        "Run the statement when the catalog can be read, or with the name of the table. If no table is there, run it " +
+          "in a session with spark.sql.catalogImplementation=in-memory.")
+    case _ =>
+  }
+
   /** The kind of file system, if files cannot be replaced in place there. */
   def unsafeInPlace(target: Target, conf: Configuration, schemes: String): Option[String] = {
     val root = target.root(conf)

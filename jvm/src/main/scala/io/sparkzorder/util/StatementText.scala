@@ -26,14 +26,43 @@ private[sparkzorder] object StatementText {
   /** A parenthesised list of columns, which may be nested fields. */
   def columns(names: Seq[String]): String = names.map(identifier).mkString("(", ", ", ")")
 
-  /** The clause `OPTIONS`, with its values as string literals. */
-  def options(values: Iterable[(String, String)]): String = values.map { case (key, value) =>
-    s"${string(key)} ${string(value)}"
+  /**
+   * The clause `OPTIONS`, with its values as string literals.
+   *
+   * @param verbatim as for `string`
+   */
+  def options(values: Iterable[(String, String)], verbatim: => Boolean): String = values.map {
+    case (key, value) => s"${string(key, verbatim)} ${string(value, verbatim)}"
   }.mkString("OPTIONS (", ", ", ")")
 
-  /** A string literal. */
+  /** A string literal, as a session reads it that has not set [[VerbatimLiterals]]. */
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
+
+  /** Spark's setting under which a literal means its characters, and a backslash escapes none. */
+  val VerbatimLiterals = "spark.sql.parser.escapedStringLiterals"
+
+  /**
+   * A string literal for a session.
+   *
+   * @param verbatim whether the session has set [[VerbatimLiterals]]; asked for only if the text has
+   *   a character that the two kinds of session read differently
+   * @throws IllegalArgumentException if a literal of such a session cannot have this text
+   */
+  def string(text: String, verbatim: => Boolean): String =
+    if (!text.exists(c => c == '\'' || c == '\\') || !verbatim) string(text)
+    else Seq('\'', '"').find(isVerbatim(text, _)).map(q => s"$q$text$q").getOrElse(
+      throw new IllegalArgumentException(
+        s"with $VerbatimLiterals=true, no literal of SQL has the text: $text"))
+
+  /**
+   * True if the text between two of these quotes is one literal. A parser that looks for the end of the
+   * literal passes over the character behind a backslash, also where the backslash escapes nothing.
+   */
+  private def isVerbatim(text: String, quote: Char): Boolean = {
+    val passed = text.replaceAll("(?s)\\\\.", "")
+    passed.indexOf(quote.toInt) < 0 && !passed.endsWith("\\")
+  }
 }
 
 /** Splits a setting at its commas, except inside back quotes. The parts keep their quotes. */

@@ -7,6 +7,7 @@ import java.io.IOException
 import java.lang.reflect.InvocationTargetException
 
 import scala.collection.mutable.ArrayBuffer
+import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -54,17 +55,22 @@ private[sparkzorder] object FileWriter {
         Map.empty,
         plan.output.take(columns))
       val (partitionColumns, bucketSpec, statsTrackers) = (Nil, None, Nil)
-      runJob(
-        session,
-        plan,
-        spec.writer,
-        committer,
-        outputSpec,
-        configuration(session, places),
-        partitionColumns,
-        bucketSpec,
-        statsTrackers,
-        Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
+      try runJob(
+          session,
+          plan,
+          spec.writer,
+          committer,
+          outputSpec,
+          configuration(session, places),
+          partitionColumns,
+          bucketSpec,
+          statsTrackers,
+          Map("compression" -> spec.codec, "maxRecordsPerFile" -> "0"))
+      catch {
+        case e: Throwable =>
+          Try(endShuffles(plan)).failed.foreach(e.addSuppressed)
+          throw e
+      }
       Written(committer.written, endShuffles(plan))
     }
   }
@@ -93,9 +99,9 @@ private[sparkzorder] object FileWriter {
   }
 
   /**
-   * Removes the files of the shuffles of a plan that has run, and returns how many bytes they had. Spark removes
-   * them when the driver's garbage collector has found them unused, which may be many batches later: 17 GB were left
-   * beside the 2 GB of one batch.
+   * Removes the files of the shuffles of a plan that has run, or has failed, and returns how many bytes they had.
+   * Spark removes them when the driver's garbage collector has found them unused, which may be many batches later:
+   * 17 GB were left beside the 2 GB of one batch.
    */
   def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeLike =>
     SparkLine.shuffleId(s).foreach(SparkPrivate.removeShuffle(plan.session.sparkContext, _))

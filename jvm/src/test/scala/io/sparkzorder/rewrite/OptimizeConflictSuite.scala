@@ -56,6 +56,28 @@ class OptimizeConflictSuite extends FaultyTables {
     }
   }
 
+  test("a run is published in all folders when its record is back that somebody has moved away meanwhile") {
+    withTableDir { dir =>
+      write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      val (commits, away) = (new File(dir, "_zorder/_commits"), new File(s"$dir.away"))
+      // one folder is published, and the other is not begun
+      meanwhile((operation, path) =>
+        operation == "rename" && path.toUri.getPath.matches(s"$dir/p=\\d/part-\\d+.*")) {
+        assert(commits.renameTo(away))
+      }(fails("ZORDER_STATE_LOST")(sql(statement(dir))))
+      assert(hidden(dir, "_old_").nonEmpty && hidden(dir, "_new_").nonEmpty)
+      assert(under(dir, "_runs").nonEmpty)
+      FileUtils.deleteDirectory(commits)
+      assert(away.renameTo(commits))
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      assert(hidden(dir, "_new_").isEmpty)
+      assert(!new File(commits, "_1_conflict").exists())
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+  }
+
   test("a file that comes between the listing and the commit stays, and so do its rows") {
     withTableDir { dir =>
       write(shuffled(400, 4), dir)

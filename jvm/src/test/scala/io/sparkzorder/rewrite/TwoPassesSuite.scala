@@ -289,6 +289,21 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
+  test("the files of a shuffle go when the write fails") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val before = TestAccess.shuffleFiles
+      FaultyFileSystem.withHook((o, p) =>
+        if (o == "create" && p.getName.startsWith("_new_")) {
+          assert((TestAccess.shuffleFiles -- before).nonEmpty)
+          throw new FaultyFileSystem.Injected(s"$o $p")
+        }) {
+        intercept[Exception](sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect())
+      }
+      eventually(timeout(10.seconds))(assert((TestAccess.shuffleFiles -- before) === Set()))
+    }
+  }
+
   test("the files of a shuffle go after each batch") {
     withTableDir { dir =>
       write(rows("uniform"), dir)

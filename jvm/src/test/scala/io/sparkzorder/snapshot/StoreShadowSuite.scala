@@ -82,6 +82,23 @@ class StoreShadowSuite extends FaultyTables with Steps {
     }
   }
 
+  test("a table whose directory has the name of a partition is found by its path, and by that of a partition") {
+    withTableDir { parent =>
+      val dir = new File(parent, "kind=orders")
+      write(shuffled(1000, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = visible(dir)
+      withTable("t") {
+        sql(s"CREATE TABLE t USING parquet LOCATION '${on(dir)}'")
+        sql("MSCK REPAIR TABLE t")
+        sql(s"OPTIMIZE t ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 8)})").collect()
+        assert(isShadowed(dir))
+        assert(bag(table(dir)) === expected)
+        assert(isShadowed(new File(dir, "p=1")))
+        assert(table(new File(dir, "p=1")).count() === 500)
+      }
+    }
+  }
+
   test("a file that is written again during the run, in the same second with the same length") {
     withTableDir { dir =>
       val fs = new Path(on(dir)).getFileSystem(spark.sessionState.newHadoopConf())

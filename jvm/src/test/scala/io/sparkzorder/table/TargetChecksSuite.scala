@@ -13,7 +13,8 @@ import org.apache.spark.sql.catalyst.catalog.{
   BucketSpec,
   CatalogStorageFormat,
   CatalogTable,
-  CatalogTableType
+  CatalogTableType,
+  InMemoryCatalog
 }
 import org.apache.spark.sql.types.StructType
 
@@ -160,5 +161,47 @@ class TargetChecksSuite extends StateTestBase {
     val root = new Path("file:/t")
     intercept[IOException](
       TargetChecks.checkNested("t", flaky, root, Seq(new Path(root, "p=1"))))
+  }
+
+  private def inCatalog(dir: File)(fail: PartialFunction[String, Throwable]): PathTarget = {
+    def read[T](what: String)(body: => T): T = fail.lift(what).fold(body)(throw _)
+    val catalog = new InMemoryCatalog {
+      override def listDatabases(): Seq[String] = read("databases")(Seq("default", "other"))
+      override def listTables(database: String): Seq[String] =
+        read(s"tables $database")(Seq(s"in_$database"))
+      override def getTablesByName(database: String, names: Seq[String]): Seq[CatalogTable] =
+        read(s"table $database")(names.map(getTable(database, _)))
+      override def getTable(database: String, name: String): CatalogTable =
+        read(s"table $database")(CatalogTable(
+          TableIdentifier(name, Some(database)),
+          CatalogTableType.EXTERNAL,
+          CatalogStorageFormat.empty.copy(locationUri =
+            Some(if (database == "other") dir.toURI else new File(dir, "_x").toURI)),
+          new StructType(),
+          Some("parquet")))
+    }
+    new CatalogTables(conf, catalog).known(path(dir))
+      .asInstanceOf[PathTarget]
+  }
+
+  test("a path that the catalog may know is refused while the catalog does not show it") {
+    withTable { (dir, _) =>
+      val all = inCatalog(dir)(PartialFunction.empty)
+      assert(all.tables.map(_.identifier.table) === Seq("in_other"))
+      TargetChecks.checkCatalog(all)
+      val lost = new java.net.SocketTimeoutException("no answer")
+      for (what <- Seq("databases", "tables default", "tables other", "table other")) {
+        val open = inCatalog(dir) { case `what` => new RuntimeException(lost) }
+        fails("ZORDER_UNSUPPORTED_TABLE", "no answer")(TargetChecks.checkCatalog(open))
+      }
+      // what the user may not see, and what no session like this one can read
+      for ((what, error) <- Seq(
+          "databases" -> new RuntimeException("Permission denied: user=u"),
+          "tables other" -> new RuntimeException(
+            new org.apache.hadoop.security.AccessControlException("u")),
+          "table other" -> new RuntimeException("class of the SerDe not found"))) {
+        TargetChecks.checkCatalog(inCatalog(dir) { case `what` => error })
+      }
+    }
   }
 }

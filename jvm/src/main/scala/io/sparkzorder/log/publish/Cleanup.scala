@@ -45,19 +45,27 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
 
   /**
    * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has
-   * claimed are given back.
+   * claimed are given back. Nothing is removed if the run has replaced files: then it was committed, and its
+   * record was removed. When the record is back, the run needs its new files to be published.
    */
-  def discard(intent: Intent): Unit = {
-    intent.undone match {
-      case Some(undone) => new UndoClaim(state, undone, intent.run, user).giveBack(intent.folders)
-      case None => ManyFiles.map(intent.folders) { f =>
-          discardIn(state.own(f, intent.run))
-          discardToken(f, intent.run)
-          state.fs.delete(state.trial(f, intent.run), false)
-        }
-    }
-    intents.remove(intent.run)
+  def discard(intent: Intent): Unit = intent.undone match {
+    case Some(undone) =>
+      new UndoClaim(state, undone, intent.run, user).giveBack(intent.folders)
+      intents.remove(intent.run)
+    case None if ManyFiles.map(intent.folders)(hasReplaced(_, intent.run)).contains(true) =>
+      logWarning(s"run ${intent.run} has replaced files and has no record, so its files stay")
+    case None =>
+      ManyFiles.map(intent.folders) { f =>
+        discardIn(state.own(f, intent.run))
+        discardToken(f, intent.run)
+        state.fs.delete(state.trial(f, intent.run), false)
+      }
+      intents.remove(intent.run)
   }
+
+  private def hasReplaced(folder: String, run: String): Boolean =
+    Seq(state.own(folder, run), state.closed(folder, run))
+      .exists(d => state.byName(d).keys.exists(_.startsWith(RunFolder.Retained)))
 
   /** Removes the token of a run that has replaced nothing yet, and whose record another program has removed. */
   private def discardToken(folder: String, run: String): Unit =

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.dynamic
 
+import java.util.Locale
+
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -45,7 +47,9 @@ private[dynamic] object TotalExpressions {
     case _: BinaryComparison | _: In | _: InSet => true
     case _: Coalesce | _: If | _: CaseWhen => true
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
-    case _: GetDateField | _: GetTimeField | _: TruncDate | _: TruncTimestamp | _: DateDiff => true
+    case _: GetDateField | _: GetTimeField | _: DateDiff => true
+    // a longer unit may begin before the least date or timestamp
+    case t: TruncTimestamp => isShortUnit(t.format)
     case _: Add | _: Subtract | _: Multiply =>
       // a result that could have too many digits has the greatest precision that there is
       isFloating(e.dataType) || isDecimal(e.dataType, DecimalType.MAX_PRECISION - 1)
@@ -105,13 +109,21 @@ private[dynamic] object TotalExpressions {
 
   private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
 
-  private def isTotal(from: DataType, to: DataType): Boolean = (from, to) match {
-    case (
-          TimestampType | TimestampNTZType | DateType,
-          TimestampType | TimestampNTZType | DateType) =>
-      true
+  /** False for casts that fail on some value. A BIGINT of microseconds holds neither each date nor each local time. */
+  def isTotal(from: DataType, to: DataType): Boolean = (from, to) match {
+    case (DateType, TimestampType | TimestampNTZType) => false
+    case (TimestampType, TimestampNTZType) | (TimestampNTZType, TimestampType) => false
+    case (TimestampType | TimestampNTZType, DateType) => true
     case _ => Cast.canUpCast(from, to)
   }
+
+  private def isShortUnit(unit: Expression): Boolean = unit match {
+    case Literal(name, StringType) =>
+      name == null || shortUnits(name.toString.toUpperCase(Locale.ROOT))
+    case _ => false
+  }
+
+  private val shortUnits = Set("MICROSECOND", "MILLISECOND", "SECOND")
 }
 
 /**
@@ -163,7 +175,9 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
   private def neverFails(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal => true
     case g: GetStructField => neverFails(g.child)
-    case c: Cast => Cast.canUpCast(c.child.dataType, c.dataType) && neverFails(c.child)
+    case c: Cast =>
+      val (from, to) = (c.child.dataType, c.dataType)
+      Cast.canUpCast(from, to) && TotalExpressions.isTotal(from, to) && neverFails(c.child)
     case _ => false
   }
 }

@@ -20,7 +20,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   Predicate
 }
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.{QueryExecution, SQLExecution}
+import org.apache.spark.sql.execution.{FileSourceScanExec, QueryExecution, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.columnar.{InMemoryRelation, InMemoryTableScanExec}
 import org.apache.spark.sql.execution.datasources.{
   FileIndex,
   HadoopFsRelation,
@@ -290,6 +291,19 @@ private[scan] object ListingsOfExecution {
           case fs: HadoopFsRelation => fs.location eq delegate
           case _ => false
         }
+      // the first execution that reads a cached data frame makes its rows
+      case cached: InMemoryRelation => scans(cached.cacheBuilder.cachedPlan, delegate)
       case _ => false
     })
+
+  private def scans(plan: SparkPlan, delegate: FileIndex): Boolean =
+    (plan match {
+      case scan: FileSourceScanExec => scan.relation.location match {
+          case ours: ZOrderFileIndex => ours.delegate eq delegate
+          case _ => false
+        }
+      case cached: InMemoryTableScanExec =>
+        scans(cached.relation.cacheBuilder.cachedPlan, delegate)
+      case _ => false
+    }) || (RuntimeFilters.inner(plan) ++ plan.subqueries).exists(scans(_, delegate))
 }

@@ -57,8 +57,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   /**
    * The filters that a run of a plan may use. If Spark runs a side of a join once more for its keys, this
    * second run must read the same listings as the join. It must therefore have been a part of the same
-   * execution, which holds its listings. It was not for the plan of a cached data frame, and for a plan
-   * that runs again after a failure, because the results of its subqueries stay.
+   * execution, which holds its listings. It was not for a plan that runs again, such as after a failure, because the
+   * results of its subqueries stay.
    *
    * @param execution the id of the execution for which the thread works
    */
@@ -87,7 +87,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     }) && inner(plan).forall(wasReadIn(_, execution)) &&
       plan.subqueries.forall(wasReadIn(_, execution))
 
-  private def inner(plan: SparkPlan): Seq[SparkPlan] = plan match {
+  /** The plans that a node runs: its children, or what an adaptive or a reused plan stands for. */
+  private[scan] def inner(plan: SparkPlan): Seq[SparkPlan] = plan match {
     case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.executedPlan)
     case stage: QueryStageExec => Seq(stage.plan)
     case reused: ReusedExchangeExec => Seq(reused.child)

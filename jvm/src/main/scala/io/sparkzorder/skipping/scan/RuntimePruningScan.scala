@@ -3,6 +3,7 @@
 
 package io.sparkzorder.skipping.scan
 
+import scala.reflect.ClassTag
 import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
@@ -15,7 +16,9 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
+import org.apache.spark.util.SerializableConfiguration
 
+import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
@@ -154,10 +157,19 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     }
 
   override protected def doExecute(): RDD[InternalRow] =
-    resolved.fold(super.doExecute())(_.rows)
+    checked(resolved.fold(super.doExecute())(_.rows))
 
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
-    resolved.fold(super.doExecuteColumnar())(_.batches)
+    checked(resolved.fold(super.doExecuteColumnar())(_.batches))
+
+  /** The rows, or an error where a later run of OPTIMIZE has replaced a file of a scan that ignores missing files. */
+  private def checked[T: ClassTag](rows: RDD[T]): RDD[T] = {
+    val settings = new RelationConf(relation)
+    if (index.isEmpty || !settings.ignoresMissingFiles) rows
+    else new CheckedFiles(
+      rows,
+      sparkContext.broadcast(new SerializableConfiguration(settings.hadoop)))
+  }
 
   /**
    * Leaves out the filters by the keys of joins. When adaptive execution makes a stage, such a filter gets

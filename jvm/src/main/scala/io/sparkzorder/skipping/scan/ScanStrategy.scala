@@ -27,7 +27,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.conf.{RelationConf, Settings}
-import io.sparkzorder.log.TableLog
+import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.DataFormat
 
 /**
@@ -91,12 +91,14 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
       roots: TableRoots,
       settings: RelationConf): Map[String, String] = {
     val option = FileSourceOptions.IGNORE_MISSING_FILES
-    def hasRuns = roots.states(r.location)
-      .exists(s => Try(TableLog.read(s).all.exists(_._2.exchangesFiles)).getOrElse(true))
-    if (settings.ignoresMissingFiles && hasRuns) {
+    if (settings.ignoresMissingFiles && haveRuns(roots.states(r.location))) {
       r.options.filterNot(_._1.equalsIgnoreCase(option)) + (option -> "false")
     } else r.options
   }
+
+  /** True if runs have exchanged files of one of these tables, or if its records cannot be read. */
+  private[scan] def haveRuns(tables: Seq[StateDirectory]): Boolean =
+    tables.exists(s => Try(TableLog.read(s).all.exists(_._2.exchangesFiles)).getOrElse(true))
 
   private def withMetrics(plan: SparkPlan, onFiles: Seq[Expression]): SparkPlan =
     plan.transformUp {

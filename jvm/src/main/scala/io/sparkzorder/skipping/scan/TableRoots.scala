@@ -30,9 +30,10 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] = {
     val (searched, stores) = searchFrom(index).partition(isSearched)
-    // on object stores the root is taken to be above all directories that have names of partitions
+    // On object stores the root is taken to be above the directories that have names of partitions. It may have such a
+    // name itself.
     StateSearch.above(searched, conf) ++
-      stores.map(d => if (home.contains(d)) d else TableRoots.named(d)).distinct
+      stores.flatMap(d => if (home.contains(d)) Seq(d) else TableRoots.named(d)).distinct
         .map(new StateDirectory(_, conf))
   }
 
@@ -40,7 +41,7 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   def ofIndexes(index: FileIndex): Seq[Path] = {
     val (searched, remote) = searchFrom(index).partition(isSearched)
     val found = StateSearch.above(searched, conf).map(_.root)
-    val guessed = remote.flatMap(r => Seq(r, TableRoots.named(r)))
+    val guessed = remote.flatMap(TableRoots.named)
     (found ++ guessed).distinct
   }
 
@@ -96,7 +97,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
 
 private object TableRoots {
 
-  /** The nearest directory, from `path` upwards, that does not have the name of a partition. */
-  private def named(path: Path): Path =
-    if (path.getName.contains("=") && path.getParent != null) named(path.getParent) else path
+  /** The directories from `path` upwards to the nearest one that does not have the name of a partition. */
+  private def named(path: Path): Seq[Path] =
+    if (path.getName.contains("=") && path.getParent != null) path +: named(path.getParent)
+    else Seq(path)
 }

@@ -244,7 +244,10 @@ private final class ShuffleOfWrite extends QueryExecutionListener {
       bytes.complete(FileWriter.endShuffles(query.executedPlan))
     }
 
-  override def onFailure(name: String, query: QueryExecution, e: Exception): Unit = ()
+  override def onFailure(name: String, query: QueryExecution, e: Exception): Unit =
+    if (name == "deltaTransactionalWrite") {
+      val _ = Try(FileWriter.endShuffles(query.executedPlan))
+    }
 
   /** 0 if Spark's listeners are so late that the event has not come yet. */
   def get: Long = Try(bytes.get(1, TimeUnit.SECONDS)).getOrElse(0L)

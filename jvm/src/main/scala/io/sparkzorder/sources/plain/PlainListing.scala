@@ -6,8 +6,6 @@ package io.sparkzorder.sources.plain
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
-
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
@@ -17,7 +15,7 @@ import io.sparkzorder.cluster.FolderSample
 import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Returned, Reused, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{Returned, Reused, TableLog}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources._
@@ -29,8 +27,7 @@ import io.sparkzorder.table.{
   PathTarget,
   TableFiles,
   TableLister,
-  Target,
-  TokenFile
+  Target
 }
 import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
 import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
@@ -137,38 +134,12 @@ private[plain] final class PlainListing(
         Snapshot.of(table.state, files, whole, committer.listing)
       })
     all.foreach { files =>
-      checkTokens(files.tokens, chosen)
+      new LostRecords(table).check(files.tokens, chosen)
       checkNames(files, chosen)
     }
     FileChecks.checkFiles(table.target, chosen)
     committer.checkListed(chosen)
     chosen
-  }
-
-  /**
-   * Refuses a folder in which a run is half published and has no record, because a person has removed the record.
-   * Folders that the statement does not change, and tables of their own, may have such runs.
-   *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
-   */
-  private def checkTokens(tokens: Seq[Path], chosen: TableFiles): Unit = if (tokens.nonEmpty) {
-    // read after the listing: a run has a record before it has a token
-    val log = TableLog.read(table.state)
-    val folders = chosen.folders.map(_.path).toSet
-    def isOfOther(folder: Path) = Iterator.iterate(folder)(_.getParent)
-      .takeWhile(d => d != null && d != table.root)
-      .exists(d => table.state.status(new Path(d, StateDirectory.Name)).isDefined)
-    tokens.find { t =>
-      folders(t.getParent) && log.commitOf(TokenFile.runOf(t.getName)).isEmpty &&
-      table.state.status(t).isDefined && !isOfOther(t.getParent)
-    }.foreach { t =>
-      val hidden = new Path(t.getParent, RunFolder.directory(TokenFile.runOf(t.getName)))
-      throw ZOrderErrors.recordLost(
-        t.getParent.toString,
-        t.getName,
-        table.state.commits.toString,
-        hidden.toString)
-    }
   }
 
   /**

@@ -45,9 +45,17 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     if (folders.isEmpty) None else Some(publish(before, listed, folders))
   }
 
-  private def list(): TableFiles = new TableLister(table.user, table.target).list(
-    all => clauseOver(all).fold(all)(new PartitionsOfWhere(table, _).choose(all)),
-    (files, _) => files)
+  private def list(): TableFiles = {
+    var tokens = Seq.empty[Path]
+    val chosen = new TableLister(table.user, table.target).list(
+      all => clauseOver(all).fold(all)(new PartitionsOfWhere(table, _).choose(all)),
+      (files, _) => {
+        tokens = files.tokens
+        files
+      })
+    new LostRecords(table).check(tokens, chosen)
+    chosen
+  }
 
   private def clauseOver(files: TableFiles): Option[WhereClause] = where.map { w =>
     WhereClause.check(w, name)

@@ -77,6 +77,46 @@ class LostTokenSuite extends FaultyTables with Steps {
       }
   }
 
+  testSteps(
+    "OPTIMIZE and PUBLISH LAYOUT refuse a conflict that is ended half, of which somebody has removed the record") {
+    step =>
+      var (k, more, refused) = (0, true, 0)
+      while (more) withTableDir { dir =>
+        write(shuffled(100, 3), dir)
+        val expected = bag(read(dir))
+        // killed when the replaced files are hidden
+        assert(killedAt(6)(isPublishing)(sql(statement(dir)).collect())._2)
+        more = killedAt(k)(isPublishing)(
+          sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2
+        for (lost <- Seq("_zorder/_commits", "_zorder")) {
+          val (state, away) = (new File(dir, lost), new File(s"$dir.away"))
+          assert(state.renameTo(away))
+          val before = userFiles(dir)
+          for (statement <- Seq(
+              s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
+              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+              s"PUBLISH LAYOUT '$dir'")) {
+            val isWhole = Try(bag(known(dir))).toOption.contains(expected)
+            Try(sql(statement).collect()) match {
+              case Success(_) => assert(isWhole, statement)
+              case Failure(_) =>
+                refused += 1
+                fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
+            }
+            assert(userFiles(dir) === before, statement)
+            FileUtils.deleteDirectory(new File(s"${dir}_copy"))
+          }
+          FileUtils.deleteDirectory(state)
+          assert(away.renameTo(state))
+        }
+        sql(s"RECOVER LAYOUT '$dir'").collect()
+        assert(bag(read(dir)) === expected)
+        optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+        k += step
+      }
+      assert(refused > 12 / step)
+  }
+
   test("a run that is half published in another partition, or in a table below, is none of a statement's") {
     withTableDir { dir =>
       shuffled(100, 2).selectExpr("*", "id % 2 p").write.mode("overwrite").partitionBy("p")

@@ -197,4 +197,30 @@ class OverlayReadSuite extends OverlayTestBase {
       }
     }
   }
+
+  test("missing files are ignored only until a run replaces files of the table, also by a query that was planned before") {
+    for (adaptive <- Seq("true", "false"); vectorized <- Seq("true", "false");
+      ofSession <- Seq(true, false))
+      withSQLConf(
+        "spark.sql.adaptive.enabled" -> adaptive,
+        "spark.sql.parquet.enableVectorizedReader" -> vectorized,
+        "spark.sql.files.ignoreMissingFiles" -> ofSession.toString) {
+        withTableDir { dir =>
+          sql("SELECT int(id) a, int(id) b FROM range(0, 400, 1, 4)").write.parquet(dir.getPath)
+          val reader =
+            if (ofSession) spark.read else spark.read.option("ignoreMissingFiles", "true")
+          val df = reader.parquet(plain(dir)).where("a >= 0").select("b")
+          assert(df.collect().length === 400)
+          val file = dataFiles(dir).map(f => new File(new File(dir, f.folder), f.name)).head
+          val away = new File(s"$file.away")
+          assert(file.renameTo(away))
+          assert(df.collect().length === 300)
+          assert(away.renameTo(file))
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) OPTIONS ('targetFileSize' '1k')").collect()
+          val error = intercept[Exception](df.collect())
+          assert(error.toString.contains("does not exist"), error)
+          assert(reader.parquet(plain(dir)).where("a >= 0").collect().length === 400)
+        }
+      }
+  }
 }

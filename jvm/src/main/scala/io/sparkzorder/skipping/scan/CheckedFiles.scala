@@ -1,0 +1,69 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.scan
+
+import java.io.FileNotFoundException
+
+import scala.reflect.ClassTag
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
+import org.apache.spark.{Partition, TaskContext}
+import org.apache.spark.broadcast.Broadcast
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.util.SerializableConfiguration
+
+import io.sparkzorder.log.StateSearch
+
+/**
+ * The rows of a scan that ignores missing files, because its table had no run when the scan was planned. A run that
+ * came later may have renamed a file that the scan had listed. A task that has read its files therefore looks whether
+ * all of them are there, and fails if one is missing and its table has runs by now.
+ *
+ * @param rows one partition for each [[FilePartition]]
+ */
+private[scan] final class CheckedFiles[T: ClassTag](
+    rows: RDD[T],
+    settings: Broadcast[SerializableConfiguration])
+    extends RDD[T](rows) {
+
+  override protected def getPartitions: Array[Partition] = firstParent[T].partitions
+
+  override def compute(split: Partition, context: TaskContext): Iterator[T] = {
+    val all = firstParent[T].iterator(split, context)
+    new Iterator[T] {
+      private var isChecked = false
+
+      override def hasNext: Boolean = all.hasNext || {
+        if (!isChecked) check(split)
+        isChecked = true
+        false
+      }
+
+      override def next(): T = all.next()
+    }
+  }
+
+  private def check(split: Partition): Unit = split match {
+    case files: FilePartition =>
+      CheckedFiles.firstReplaced(files.files.toSeq.map(_.toPath).distinct, settings.value.value)
+        .foreach(file =>
+          throw new FileNotFoundException(
+            s"File $file does not exist. A run of OPTIMIZE has replaced files of its table since the query was " +
+              "planned. Make the data frame anew."))
+    case _ =>
+  }
+}
+
+private[scan] object CheckedFiles {
+
+  /** The first of some files that is missing, and whose rows may be elsewhere. */
+  private def firstReplaced(files: Seq[Path], conf: Configuration): Option[Path] =
+    files.find { file =>
+      !file.getFileSystem(conf).exists(file) &&
+      ScanStrategy.haveRuns(StateSearch.above(Seq(file.getParent), conf))
+    }
+}

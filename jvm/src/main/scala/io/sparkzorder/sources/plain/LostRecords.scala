@@ -1,0 +1,121 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.sources.plain
+
+import org.apache.hadoop.fs.Path
+
+import io.sparkzorder.commands.TableState
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.log.{ChangeCopy, Intents, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.table.{TableFiles, TokenFile}
+import io.sparkzorder.util.{ManyFiles, Paths}
+
+/**
+ * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of the run:
+ * a person has removed the record, or has moved the folder here from another table.
+ */
+private[plain] final class LostRecords(table: TableState) {
+  private val state = table.state
+
+  /**
+   * Refuses such a folder. Folders that the statement does not touch, or that are tables of their own, may have such
+   * runs.
+   *
+   * @param tokens the tokens that the listing has found beside the data
+   * @param chosen the folders that the statement touches
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
+   */
+  def check(tokens: Seq[Path], chosen: TableFiles): Unit = {
+    val folders = chosen.folders.map(_.path)
+    publishing(tokens, folders.toSet).orElse(ending(folders)).foreach { lost =>
+      throw ZOrderErrors.recordLost(
+        lost.folder.toString,
+        lost.token,
+        state.commits.toString,
+        lost.hidden.toString)
+    }
+  }
+
+  /** A folder that was being published: its token is visible. */
+  private def publishing(tokens: Seq[Path], folders: Set[Path]): Option[Lost] =
+    if (tokens.isEmpty) None
+    else {
+      // read after the listing: a run has a record before it has a token
+      val log = TableLog.read(state)
+      tokens.find { t =>
+        folders(t.getParent) && log.commitOf(TokenFile.runOf(t.getName)).isEmpty &&
+        state.status(t).isDefined && !isOfOther(t.getParent)
+      }.map { t =>
+        val run = TokenFile.runOf(t.getName)
+        Lost(t.getParent, t.getName, new Path(t.getParent, RunFolder.directory(run)))
+      }
+    }
+
+  /** A folder in which a conflict was being ended: its token is hidden, and so are replaced files. */
+  private def ending(folders: Seq[Path]): Option[Lost] = {
+    val before = TableLog.read(state)
+    val found = ManyFiles.map(candidates(before, folders)) { case (folder, run) =>
+      if (before.commitOf(run).isDefined) None else hiddenIn(folder, run).map(run -> _)
+    }.flatten.filterNot(l => isOfOther(l._2.folder))
+    // a run may have committed and met its conflict since the records were read
+    lazy val now = TableLog.read(state)
+    found.find(l => now.commitOf(l._1).isEmpty).map(_._2)
+  }
+
+  /**
+   * Folders in which a run may have hidden files. The runs of a table have intents. If the table has no record at all,
+   * its whole state may have been removed, so each folder is listed once more.
+   */
+  private def candidates(log: TableLog, folders: Seq[Path]): Seq[(Path, String)] = {
+    val noted = new Intents(state).runs()
+      .filter(log.commitOf(_).isEmpty).toSeq
+      .flatMap(run => folders.map(_ -> run))
+    val listed =
+      if (log.last > 0) Nil
+      else {
+        ManyFiles.map(folders)(f =>
+          state.files(f).filter(_.isDirectory).map(d => f -> RunFolder.runOf(d.getPath.getName)))
+          .flatten.collect { case (f, Some(run)) => f -> run }
+      }
+    (noted ++ listed).distinct
+  }
+
+  /** Where replaced files of a run are hidden that belong to the folder again, as the token of a conflict tells. */
+  private def hiddenIn(folder: Path, run: String): Option[Lost] = {
+    val relative = Paths.relative(table.root, folder)
+    val seen = Seq(state.own(relative, run), state.closed(relative, run))
+      .map(d => d -> state.byName(d).keySet)
+    for {
+      (marked, _) <- seen.find(_._2(RunFolder.Conflict))
+      (hidden, _) <- seen.find { case (_, names) =>
+        names.exists(n => n.startsWith(RunFolder.Retained) && !isGivenBack(folder, run, seen, n))
+      }
+    } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden)
+  }
+
+  /** True if a hidden file does not belong to the folder: a file of its name is there, or the run has not replaced it. */
+  private def isGivenBack(
+      folder: Path,
+      run: String,
+      seen: Seq[(Path, Set[String])],
+      hidden: String): Boolean = {
+    val copies = seen.flatMap { case (d, names) => ChangeCopy.of(run, names).map(new Path(d, _)) }
+    copies.headOption.flatMap(ChangeCopy.read(state, _)).exists { copy =>
+      copy.changes.head.replaced.filter(_.retained == hidden)
+        .forall(r => state.status(Paths.child(folder, r.name)).isDefined)
+    }
+  }
+
+  private def isOfOther(folder: Path): Boolean = Iterator.iterate(folder)(_.getParent)
+    .takeWhile(d => d != null && d != table.root)
+    .exists(d => state.status(new Path(d, StateDirectory.Name)).isDefined)
+}
+
+/**
+ * A folder in which a run stands half way.
+ *
+ * @param token the token of the run, as a message names it
+ * @param hidden where files of the run may be hidden
+ */
+private final case class Lost(folder: Path, token: String, hidden: Path)
