@@ -96,7 +96,10 @@ private[sparkzorder] object ManyFiles {
     }
     work()
     // the interrupt ends the work, but not before running calls have ended: the caller may undo them
-    workers.close(interrupt => failure.compareAndSet(null, interrupt))
+    if (workers.close(interrupt => failure.compareAndSet(null, interrupt))) {
+      // an earlier failure is thrown, and the caller learns of the interrupt where it waits next
+      if (!failure.get.isInstanceOf[InterruptedException]) Thread.currentThread().interrupt()
+    }
     Option(failure.get).foreach(throw _)
   }
 
@@ -123,13 +126,20 @@ private[sparkzorder] object ManyFiles {
      * Lets no further thread begin, and waits until no thread works, also when this thread is interrupted.
      *
      * @param onInterrupt called for each interrupt
+     * @return true if this thread was interrupted
      */
-    def close(onInterrupt: InterruptedException => Unit): Unit = synchronized {
+    def close(onInterrupt: InterruptedException => Unit): Boolean = synchronized {
       closed = true
+      var isInterrupted = false
       while (active > 0) {
         try wait()
-        catch { case e: InterruptedException => onInterrupt(e) }
+        catch {
+          case e: InterruptedException =>
+            isInterrupted = true
+            onInterrupt(e)
+        }
       }
+      isInterrupted
     }
   }
 }

@@ -34,8 +34,8 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_DIRECTORY_NOT_WRITABLE, ZORDER_DIRECTORY_STICKY,
    *   or ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
-  def replaced(files: Seq[DataFile]): Unit = {
-    written(files)
+  def replaced(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
+    checkWritable(files)
     new StickyDirectories(fs, user).foreign(files).headOption.foreach { case (file, owner) =>
       throw ZOrderErrors.directorySticky(
         target,
@@ -44,6 +44,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         owner,
         user)
     }
+    checkNested(files)
   }
 
   /**
@@ -53,10 +54,16 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
    *   ZORDER_UNSUPPORTED_TABLE where a folder is a table of its own
    */
   def written(files: Seq[DataFile]): Unit = if (files.nonEmpty) {
-    val folders = files.map(_.folder.path).distinct
-    check(stateOrRoot +: folders)
-    TargetChecks.checkNested(target, fs, root, folders)
+    checkWritable(files)
+    checkNested(files)
   }
+
+  private def checkWritable(files: Seq[DataFile]): Unit = check(stateOrRoot +: foldersOf(files))
+
+  private def checkNested(files: Seq[DataFile]): Unit =
+    TargetChecks.checkNested(target, fs, root, foldersOf(files))
+
+  private def foldersOf(files: Seq[DataFile]): Seq[Path] = files.map(_.folder.path).distinct
 
   private def stateOrRoot: Path = {
     val state = new Path(root, StateDirectory.Name)
