@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.plans.{Cross, ExistenceJoin, JoinType, Left
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.plans.logical.statsEstimation.EstimationUtils
 import org.apache.spark.sql.catalyst.util.ArrayData
-import org.apache.spark.sql.execution.columnar.InMemoryRelation
 import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   InMemoryFileIndex,
@@ -110,8 +109,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   /** True if a filter of the query itself likely leaves few rows of the side. */
   def isFiltered(side: LogicalPlan): Boolean = side.exists {
-    // Spark may already have evaluated the filters on a local relation, and a cached plan has its own filters
-    case _: LocalRelation | _: InMemoryRelation => true
+    // Spark may already have evaluated the filters on a local relation
+    case _: LocalRelation => true
     case Filter(condition, _) => isLikelySelective(condition) ||
       // at this point, the result of a condition that Python evaluates is a column
       splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])

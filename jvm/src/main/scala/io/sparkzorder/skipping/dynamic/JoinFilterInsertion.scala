@@ -20,11 +20,9 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 
 /**
- * Inserts filters on join keys into the optimized plan of one query. The filters of a join go down
- * the side that is not broadcast, through every node that lets them pass, to relations whose files
- * they can prune.
- *
- * No filter goes into the broadcast side of a join that gives keys itself. The keys come from a
+ * Inserts filters on join keys into the optimized plan of one query. The filters of a join go down the side
+ * that is not broadcast, or the larger side, through every node that lets them pass, to relations whose files
+ * they can prune. No filter goes into the broadcast side of a join that gives keys itself. The keys come from a
  * copy of that side, which must stay equal to it.
  *
  * @param isReplaced true if an accelerator may replace the scans. No scan can take the keys from a broadcast
@@ -195,17 +193,16 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
-    val isBroadcastForKeys = own.exists(_.isUsed) && !isReplaced
-    val toBuild = if (isBroadcastForKeys) Nil else build.filters ++ ofSmallStream(stream, build)
+    val toBuild =
+      if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters ++ ofSmall(stream, build)
     (newStream, if (toBuild.isEmpty) whole else reusable(build.plan, toBuild))
   }
 
   /**
-   * An outer, semi- or anti-join can broadcast only one of its sides. Where this is the larger side, as in
-   * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`, the small side gives
-   * its keys by a second run.
+   * The keys of a small side where the join can broadcast only the larger side, by a second run. An example is
+   * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`.
    */
-  private def ofSmallStream(stream: Side, build: Side): Seq[KeyFilter] =
+  private def ofSmall(stream: Side, build: Side): Seq[KeyFilter] =
     if (BuildSides.sizeOf(stream.plan) >= BuildSides.sizeOf(build.plan)) Nil
     else equalKeys(build, stream, rewrite(stream.plan, Nil), onlyInBroadcast = false)
 

@@ -64,21 +64,6 @@ class SmallSideSuite extends StarTestBase {
     }
   }
 
-  test("a cached side that is broadcast gives its keys, although no plan shows its filters") {
-    withWideStar { _ =>
-      withTempView("cached") {
-        val df = sql("SELECT day, repeat('pad', 500) pad FROM days10 WHERE month = 3").cache()
-        df.createOrReplaceTempView("cached")
-        try {
-          df.count()
-          inConf("spark.sql.autoBroadcastJoinThreshold" -> "100MB")(bothWays {
-            reads("SELECT f.* FROM fact f JOIN cached c ON f.day = c.day", 1)
-          })
-        } finally df.unpersist(true)
-      }
-    }
-  }
-
   test("sides whose partitions Spark prunes by another join are not the same") {
     withWideStar { fact =>
       withTempView("months", "numbered") {
