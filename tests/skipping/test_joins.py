@@ -11,6 +11,9 @@ from pyspark.sql import SparkSession
 
 QUERIES = {
     "join": "SELECT f.id FROM fact f JOIN days d ON f.day = d.day WHERE d.month = 0",
+    "larger side": (
+        "SELECT f.id FROM (SELECT * FROM days WHERE month = 0) d LEFT JOIN fact f ON f.day = d.day"
+    ),
     "dimension of a dimension": (
         "SELECT f.id FROM fact f JOIN days d ON f.day = d.day "
         "JOIN months m ON d.month = m.month WHERE m.name = 'first'"

@@ -131,8 +131,8 @@ private[sparkzorder] object Grid {
  *
  * @param column the column that each inner node compares; the root is node 0
  * @param slot for each inner node, the least slot on its right
- * @param children the left and the right child of each inner node: an inner node, or the complement `~cell` of a
- *   cell's number
+ * @param children the left and the right child of each inner node: an inner node, or the complement `~cell`
+ *   of a cell's number
  */
 private[sparkzorder] final class CutTree(
     val column: Array[Int],

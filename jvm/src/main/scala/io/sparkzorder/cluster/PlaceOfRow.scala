@@ -111,18 +111,12 @@ private[sparkzorder] case class FileOfPlace(child: Expression, placement: Placem
   override def prettyName: String = "file_of_place"
   override def stringArgs: Iterator[Any] = children.iterator
 
-  override def eval(input: InternalRow): Any =
-    placement.preimage(child.eval(input).asInstanceOf[Long])
+  override protected def nullSafeEval(place: Any): Any =
+    placement.preimage(place.asInstanceOf[Long])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val all = ctx.addReferenceObj("placement", placement)
-    val place = child.genCode(ctx)
-    ev.copy(
-      code = code"""
-        ${place.code}
-        ${CodeGenerator.JAVA_LONG} ${ev.value} = $all.preimage(${place.value});
-      """,
-      isNull = FalseLiteral)
+    defineCodeGen(ctx, ev, place => s"$all.preimage($place)")
   }
 
   override protected def withNewChildInternal(newChild: Expression): FileOfPlace =

@@ -10,9 +10,9 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 /**
- * Names and times the phases of a statement. The Spark UI shows the phase as the description of its jobs. Stages have
- * the name of the phase, too, because a status tracker sees only names of stages. After the phase, the user's own
- * description is restored.
+ * Names and times the phases of a statement. The Spark UI shows the phase as the description of its jobs.
+ * Stages have the name of the phase, too, because a status tracker sees only names of stages. After the
+ * phase, the user's own description is restored.
  */
 private[sparkzorder] final class Phases(sc: SparkContext, statement: String) extends Logging {
   // Spark names a stage by the short form of its call site

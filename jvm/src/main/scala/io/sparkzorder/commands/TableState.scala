@@ -70,7 +70,10 @@ private[sparkzorder] final class TableState(
     TargetChecks.checkShadow(target, conf, schemes)
   }
 
-  /** Like [[check]]. If a committed run is not published yet, its files must be such as can be replaced in place. */
+  /**
+   * Like [[check]]. If a committed run is not published yet, its files must be such as can be replaced in
+   * place.
+   */
   def checkPublishing(): Unit = {
     checkSettings()
     check()

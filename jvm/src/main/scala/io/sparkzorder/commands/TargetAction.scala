@@ -23,8 +23,8 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes
 
 /**
- * A statement without its target, that is, what the statement does with the table that it names. A TargetAction is
- * neither a plan nor an expression, so the analyzer does not look inside.
+ * A statement without its target, that is, what the statement does with the table that it names. A
+ * TargetAction is neither a plan nor an expression, so the analyzer does not look inside.
  */
 private[sparkzorder] trait TargetAction {
 

@@ -3,19 +3,12 @@
 
 package io.sparkzorder.expressions
 
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
   Expression,
   ExpressionDescription,
   UnaryExpression
 }
-import org.apache.spark.sql.catalyst.expressions.codegen.{
-  CodegenContext,
-  CodeGenerator,
-  ExprCode,
-  FalseLiteral
-}
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.types.{DataType, LongType}
 
 import io.sparkzorder.bits.{HilbertCurve, ZValues}
@@ -136,18 +129,11 @@ private[sparkzorder] case class HilbertIndex(child: Expression, columns: Int)
 
   @transient private lazy val curve = HilbertCurve.of(columns)
 
-  override def eval(input: InternalRow): Any =
-    curve.index(child.eval(input).asInstanceOf[Long])
+  override protected def nullSafeEval(z: Any): Any = curve.index(z.asInstanceOf[Long])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val z = child.genCode(ctx)
     val kernel = ctx.addReferenceObj("hilbertCurve", curve)
-    ev.copy(
-      code = code"""
-        ${z.code}
-        ${CodeGenerator.JAVA_LONG} ${ev.value} = $kernel.index(${z.value});
-      """,
-      isNull = FalseLiteral)
+    defineCodeGen(ctx, ev, z => s"$kernel.index($z)")
   }
 
   override protected def withNewChildInternal(newChild: Expression): HilbertIndex =

@@ -139,10 +139,10 @@ private object FooterEntries {
     }
 
   /**
-   * True for writers that are known to leave NaN out of the bounds of FLOAT and DOUBLE, and nothing else. In parquet-mr
-   * before 1.10, a page that begins with NaN has NaN as its bounds, and adds nothing to those of its column: all
-   * other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did
-   * alike.
+   * True for writers that are known to leave NaN out of the bounds of FLOAT and DOUBLE, and nothing else. In
+   * parquet-mr before 1.10, a page that begins with NaN has NaN as its bounds, and adds nothing to those of
+   * its column: all other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and
+   * parquet-rs before 5.0 did alike.
    */
   private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
     (writerOf(footer.createdBy) match {
@@ -182,8 +182,8 @@ private object FooterEntries {
 
 /**
  * The least and the greatest value of INT96 columns. Footers have no bounds of INT96, so all values of these
- * columns are read, and no other column. The bounds hold in each session, whatever its calendar and its time zone
- * are. A column whose values depend on these settings gets no bounds.
+ * columns are read, and no other column. The bounds hold in each session, whatever its calendar and its time
+ * zone are. A column whose values depend on these settings gets no bounds.
  */
 private[index] object Int96Bounds {
 
@@ -246,10 +246,10 @@ private[index] object Int96Bounds {
   }
 
   /**
-   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark 3.1, and
-   * Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark of Spark, a
-   * setting of the session decides the calendar. Sessions can also shift the values of all writers except
-   * parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
+   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark
+   * 3.1, and Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark
+   * of Spark, a setting of the session decides the calendar. Sessions can also shift the values of all
+   * writers except parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
    */
   private def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
     val (min, max) = bounds

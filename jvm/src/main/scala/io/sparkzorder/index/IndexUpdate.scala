@@ -108,8 +108,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
   }
 
   /**
-   * The columns of the property `zorder.index.values`, by their name parts. Left says why the property cannot be
-   * read; then the table gets no index of values.
+   * The columns of the property `zorder.index.values`, by their name parts. Left says why the property
+   * cannot be read; then the table gets no index of values.
    */
   def declaredValues(
       session: Session,

@@ -227,8 +227,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   /**
-   * The existing files among those of the given paths, by these paths below the root. A few files of a large table
-   * are looked up one by one, because OPTIMIZE updates the index after each batch of a folder.
+   * The existing files among those of the given paths, by these paths below the root. A few files of a large
+   * table are looked up one by one, because OPTIMIZE updates the index after each batch of a folder.
    *
    * @param all the number of files in the index
    */

@@ -73,9 +73,10 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * commit of a run, or the end of a dead run that was cleaned up.
  *
  * @param version the version of the format; a record of an unknown version is refused
- * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit. `abandon`
- *   restores the inputs of run `run` in every folder that is not published, and ends its shadow. `expired`
- *   announces that the files of the shadow of run `run` are about to be deleted that `changes` lists as added
+ * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit.
+ *   `abandon` restores the inputs of run `run` in every folder that is not published, and ends its shadow.
+ *   `expired` announces that the files of the shadow of run `run` are about to be deleted that `changes`
+ *   lists as added
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
  * @param targetFileSize the target size of a file in bytes; 0 in a record that does not have it

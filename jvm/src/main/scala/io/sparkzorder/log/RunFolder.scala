@@ -306,8 +306,8 @@ private[sparkzorder] final class RunFolder(
     ManyFiles.firstProblem(files)(problem)
 
   /**
-   * True for a visible file that is a new file of the run. Only an undo checks the time: any other run has its id
-   * in the name of the file, and a copy of the table may have other times.
+   * True for a visible file that is a new file of the run. Only an undo checks the time: any other run has
+   * its id in the name of the file, and a copy of the table may have other times.
    */
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length &&

@@ -173,8 +173,9 @@ private[sparkzorder] final class StateDirectory(
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /**
-   * The files of a directory that have one of these names. Lists the directory, unless an earlier listing had many
-   * more files: then each name is looked up. So a batch of a large directory costs what the batch has of it.
+   * The files of a directory that have one of these names. Lists the directory, unless an earlier listing
+   * had many more files: then each name is looked up. So a batch of a large directory costs what the batch
+   * has of it.
    */
   private[sparkzorder] def named(
       directory: Path,

@@ -76,8 +76,8 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   // --- files ---
 
   /**
-   * The changes by runs that are published without a conflict, each with the number of its record. For runs in a
-   * checkpoint, the changes also list files that earlier runs replaced on the way to the present ones.
+   * The changes by runs that are published without a conflict, each with the number of its record. For runs
+   * in a checkpoint, the changes also list files that earlier runs replaced on the way to the present ones.
    */
   private[sparkzorder] def settledChanges: Seq[(Long, FolderChange)] =
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))

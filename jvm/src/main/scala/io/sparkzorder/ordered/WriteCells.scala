@@ -145,7 +145,7 @@ private[sparkzorder] case class FolderOfPath(child: Expression, cells: CellsOfGr
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val all = ctx.addReferenceObj("cells", cells)
-    nullSafeCodeGen(ctx, ev, path => s"${ev.value} = $all.folder($path);")
+    defineCodeGen(ctx, ev, path => s"$all.folder($path)")
   }
 
   override protected def withNewChildInternal(newChild: Expression): FolderOfPath =
@@ -170,7 +170,7 @@ private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression,
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val all = ctx.addReferenceObj("cells", cells, classOf[WriteCells].getName)
-    nullSafeCodeGen(ctx, ev, (place, path) => s"${ev.value} = $all.key($place, $path);")
+    defineCodeGen(ctx, ev, (place, path) => s"$all.key($place, $path)")
   }
 
   override protected def withNewChildrenInternal(

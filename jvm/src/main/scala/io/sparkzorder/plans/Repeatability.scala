@@ -42,8 +42,9 @@ import io.sparkzorder.ordering.TypeBridge
  * - The side of a join that provides the keys of a filter may run once for the join and once for the keys. If
  *   only the first run has a key, the files with this key would be skipped.
  *
- * Rows differ if the query is not deterministic. They also differ if the query depends on the order of its rows
- * after an earlier shuffle, because blocks arrive in any order, or if a source gives other rows the second time.
+ * Rows differ if the query is not deterministic. They also differ if the query depends on the order of its
+ * rows after an earlier shuffle, because blocks arrive in any order, or if a source gives other rows the
+ * second time.
  */
 private[sparkzorder] object Repeatability {
 
@@ -64,8 +65,8 @@ private[sparkzorder] object Repeatability {
   def obstacle(query: LogicalPlan): Option[String] = in(query, ofNodeOrSource)
 
   /**
-   * True if a plan gives the same rows in two runs of one query whose sources give the same rows. The second run
-   * also computes the subqueries again.
+   * True if a plan gives the same rows in two runs of one query whose sources give the same rows. The second
+   * run also computes the subqueries again.
    */
   def makesSameRows(plan: LogicalPlan): Boolean =
     (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, ofNode).isEmpty)
@@ -158,7 +159,10 @@ private[sparkzorder] object Repeatability {
     case _ => first(node.expressions.iterator.map(ordered))
   }
 
-  /** True if Spark skips files that it cannot read, for example a file that was removed after the first reading. */
+  /**
+   * True if Spark skips files that it cannot read, for example a file that was removed after the first
+   * reading.
+   */
   private def mayLeaveFilesOut(leaf: QueryPlan[_]): Boolean = {
     def mayBy(options: Map[String, String]): Boolean = {
       val parsed = new FileSourceOptions(CaseInsensitiveMap(options))

@@ -65,7 +65,8 @@ private[sparkzorder] object ColumnLayout {
   /**
    * @param files all files of the table
    * @param position the position of the column in [[FileColumns.columns]]
-   * @param weights the weights of the columns for which the ideal is computed; the weight of this column is the first
+   * @param weights the weights of the columns for which the ideal is computed; the weight of this column is
+   *   the first
    * @param isOrdered true for an ordering column of the table
    */
   def of(

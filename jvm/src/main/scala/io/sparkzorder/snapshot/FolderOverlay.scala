@@ -14,8 +14,9 @@ import io.sparkzorder.table.TokenFile
  * Lays the committed changes of one folder over a listing of the folder. The listing may be of any age, and it
  * may have been made while files were being renamed.
  *
- * The changes are applied in the order of their numbers to the set of listed files. Let a change replace files R
- * by files A, which have the same rows. The names in A are new, so a name of A always means the same content.
+ * The changes are applied in the order of their numbers to the set of listed files. Let a change replace
+ * files R by files A, which have the same rows. The names in A are new, so a name of A always means the same
+ * content.
  *
  *  - A file of R is in the set: the listing is older than the change, or was made during the change. All files
  *    of R are removed from the set, and all files of A are added, so no row is lost or doubled.
@@ -26,9 +27,10 @@ import io.sparkzorder.table.TokenFile
  *    tells the two apart, because a published run never adds a file again. The files that are in the folder are
  *    added to the set.
  *
- * A change applies only if each file of A is found: in the listing, at its place, hidden, or replaced by a later
- * change that applies. Otherwise another program has changed the folder since, and an old listing stays as it is.
- * Spark then reports that the old files are missing. It never gets fewer files than were listed.
+ * A change applies only if each file of A is found: in the listing, at its place, hidden, or replaced by a
+ * later change that applies. Otherwise another program has changed the folder since, and an old listing
+ * stays as it is. Spark then reports that the old files are missing. It never gets fewer files than were
+ * listed.
  *
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is now, if anywhere; called only for files that the listing lacks

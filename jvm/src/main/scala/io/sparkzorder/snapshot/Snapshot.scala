@@ -42,8 +42,8 @@ private[sparkzorder] object Snapshot {
 
   /**
    * The folders whose files differ from the listing, each with its files by final name. A file that is still
-   * hidden has another path than its final name says. The listing may be of any age. It must be made before this
-   * call, which reads the records.
+   * hidden has another path than its final name says. The listing may be of any age. It must be made before
+   * this call, which reads the records.
    *
    * @param upTo the number of the newest record whose run may add rows that were not listed. A later run counts
    *   only if all files that it replaced are listed. None if all runs count
@@ -58,8 +58,8 @@ private[sparkzorder] object Snapshot {
     new Overlay(state, shadows, upTo).over(listing)
 
   /**
-   * A listing of a table with the records laid over it: without replaced files, and with new files, wherever they
-   * are.
+   * A listing of a table with the records laid over it: without replaced files, and with new files, wherever
+   * they are.
    *
    * @param whole false when only the folders of `listed` were listed
    */
@@ -117,8 +117,8 @@ private[snapshot] final class Overlay(
   private val reader = new CommitLogReader(state)
 
   /**
-   * The folders whose listed files are not the files to read, each with its files to read, by final name. A file
-   * that is still hidden has another path than its final name says.
+   * The folders whose listed files are not the files to read, each with its files to read, by final name. A
+   * file that is still hidden has another path than its final name says.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
    *   run cannot be read, because then the content of the table is not known; ZORDER_LISTING_INCOMPLETE when
@@ -210,10 +210,10 @@ private[snapshot] final class Overlay(
     new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
 
   /**
-   * A listing without the changes of lost runs. While such a run is being ended, the files that it has hidden are
-   * read wherever they are, and its new files are not read. Once the run is done, the folder has the files that
-   * the run keeps there, and other programs have added or removed all else. A listed file that is found nowhere
-   * stays in the listing, and Spark reports that it is missing.
+   * A listing without the changes of lost runs. While such a run is being ended, the files that it has
+   * hidden are read wherever they are, and its new files are not read. Once the run is done, the folder has
+   * the files that the run keeps there, and other programs have added or removed all else. A listed file
+   * that is found nowhere stays in the listing, and Spark reports that it is missing.
    */
   private def withoutLost(
       listed: Map[String, FileStatus],
@@ -271,8 +271,8 @@ private[snapshot] final class Overlay(
   } yield OpenChange(run, change, run.folderState(change))
 
   /**
-   * A folder without a run under way. Mostly a comparison of the names is enough. For the listing of the last query
-   * not even this is needed.
+   * A folder without a run under way. Mostly a comparison of the names is enough. For the listing of the
+   * last query not even this is needed.
    */
   private def settledFolder(
       history: FolderHistory,
@@ -290,7 +290,10 @@ private[snapshot] final class Overlay(
     }
   }
 
-  /** Warns of returned files. A slow or old listing may show such a file after it is gone, so each is looked up. */
+  /**
+   * Warns of returned files. A slow or old listing may show such a file after it is gone, so each is looked
+   * up.
+   */
   private def warnOf(
       history: FolderHistory,
       listed: Map[String, FileStatus],

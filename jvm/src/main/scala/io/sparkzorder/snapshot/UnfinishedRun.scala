@@ -179,8 +179,8 @@ private[snapshot] final class MovedFolders(
     if (!run.isDone) underWay((run, change.folder)) = change
 
   /**
-   * Searches for the missing files. True when a folder of an unfinished run was moved after the reader had found
-   * it. Then the reader must start again.
+   * Searches for the missing files. True when a folder of an unfinished run was moved after the reader had
+   * found it. Then the reader must start again.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the listing covers the
    *   folder that has a missing file now, and lacks the file

@@ -105,7 +105,9 @@ private[sparkzorder] final case class PlannedPass(
     regions: IndexedSeq[Int] = IndexedSeq.empty) {
   def isFirst: Boolean = regions.nonEmpty
 
-  /** The region of a new file by the file's number; None in the second pass, and for a number without a file. */
+  /**
+   * The region of a new file by the file's number; None in the second pass, and for a number without a file.
+   */
   def regionOf(file: Option[Int]): Option[Int] = file.flatMap(regions.lift(_))
 }
 
@@ -113,7 +115,8 @@ private[sparkzorder] final case class PlannedPass(
  * The regions of a folder that is laid out in two passes.
  *
  * @param id a UUID
- * @param grid the grid whose cells are the regions. A cell of 0 rows has a single key with more rows than a batch
+ * @param grid the grid whose cells are the regions. A cell of 0 rows has a single key with more rows than a
+ *   batch
  * @param sample the sample from which the grid was made
  * @param rows number of rows of the folder
  * @param files number of files into which the rows will be written
@@ -144,7 +147,8 @@ private[sparkzorder] class RegionPlans(store: PlanStore, columns: Seq[OrderingCo
   def remove(id: String): Unit = store.remove(id)
 
   /**
-   * Removes plans that were left behind: by a kill after the last batch, or because another plan took their place.
+   * Removes plans that were left behind: by a kill after the last batch, or because another plan took their
+   * place.
    *
    * @param used plans that files of the table refer to
    * @param retainMs younger plans stay: another statement may be about to use them

@@ -6,10 +6,8 @@ package io.sparkzorder.sources
 import java.util.{HashMap => JHashMap}
 
 import org.apache.spark.sql.Column
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
-import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, lit, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -70,18 +68,11 @@ private[sparkzorder] case class FolderOfFile(child: Expression, folders: Folders
   override def toString: String = s"$prettyName($child)"
   override def stringArgs: Iterator[Any] = children.iterator
 
-  override def eval(input: InternalRow): Any =
-    folders.of(child.eval(input).asInstanceOf[UTF8String])
+  override protected def nullSafeEval(path: Any): Any = folders.of(path.asInstanceOf[UTF8String])
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val all = ctx.addReferenceObj("folders", folders)
-    val path = child.genCode(ctx)
-    ev.copy(
-      code = code"""
-        ${path.code}
-        int ${ev.value} = $all.of(${path.value});
-      """,
-      isNull = FalseLiteral)
+    defineCodeGen(ctx, ev, path => s"$all.of($path)")
   }
 
   override def equals(other: Any): Boolean = other match {

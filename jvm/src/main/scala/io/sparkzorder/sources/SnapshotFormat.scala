@@ -212,8 +212,8 @@ private[sources] trait StagedRows extends FormatRows {
 /**
  * New files that no commit has added yet.
  *
- * @param shuffled the bytes that their shuffle wrote. Evaluated after the commit, because waiting for this number
- *   before the commit would make conflicts more likely
+ * @param shuffled the bytes that their shuffle wrote. Evaluated after the commit, because waiting for this
+ *   number before the commit would make conflicts more likely
  */
 private[sources] final class StagedFiles[F <: FormatFile](
     val files: IndexedSeq[F],

@@ -126,7 +126,10 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     else Some(command(s, FormatTable(format, ownStatement)))
   }
 
-  /** Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or it is none. */
+  /**
+   * Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or it is
+   * none.
+   */
   private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     val found =
       if (isDelegated("iceberg", Map.empty) || !target.isIceberg(hadoopConf)) None

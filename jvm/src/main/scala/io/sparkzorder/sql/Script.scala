@@ -18,8 +18,8 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseLexer
  * A script, `BEGIN .. END`, with statements of spark-zorder among those of the next parser.
  *
  * The next parser gets a query of the same length in place of each of our statements, and reads the whole
- * script: blocks, loops, variables, handlers. In the plan of the script, our plans then take the places of these
- * queries. A script that the next parser accepts as it stands is not touched.
+ * script: blocks, loops, variables, handlers. In the plan of the script, our plans then take the places of
+ * these queries. A script that the next parser accepts as it stands is not touched.
  *
  * @param text the script
  * @param tokens of the script
@@ -75,7 +75,10 @@ private[sql] final class Script(
       sqlText = Some(text),
       stopIndex = Some(Script.offset(text, part.last.getStopIndex + 1) - 1))
 
-  /** The parts, up to a semicolon, that begin like a statement of ours at a place where a statement can begin. */
+  /**
+   * The parts, up to a semicolon, that begin like a statement of ours at a place where a statement can
+   * begin.
+   */
   private def candidates: List[StatementPart] = {
     val found = List.newBuilder[StatementPart]
     var expressions = 0 // nested expressions CASE .. END
@@ -134,7 +137,10 @@ private[sql] object Script {
       .take(number).toList
   }
 
-  /** Puts a query of one column in the place of a part, with the same length and lines if the part is long enough. */
+  /**
+   * Puts a query of one column in the place of a part, with the same length and lines if the part is long
+   * enough.
+   */
   private def replace(text: String, part: StatementPart, name: String): String = {
     val query = s"SELECT $name"
     val (under, rest) = part.blank.splitAt(query.length)

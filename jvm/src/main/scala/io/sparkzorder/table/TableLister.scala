@@ -152,8 +152,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 private[sparkzorder] object TableLister {
 
   /**
-   * True for a data file of the table: by the rule for hidden names of Spark's PartitioningAwareFileIndex, and no
-   * token of ours, which Spark reads as an empty file.
+   * True for a data file of the table: by the rule for hidden names of Spark's PartitioningAwareFileIndex,
+   * and no token of ours, which Spark reads as an empty file.
    */
   def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
@@ -163,9 +163,9 @@ private[sparkzorder] object TableLister {
 }
 
 /**
- * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only empty markers
- * are left out, by which old clients of S3 (EMR's still does) represent a directory. A marker holds no rows, and
- * lies beside its directory, where it would look like a data file outside of the partitions.
+ * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only empty
+ * markers are left out, by which old clients of S3 (EMR's still does) represent a directory. A marker holds
+ * no rows, and lies beside its directory, where it would look like a data file outside of the partitions.
  */
 private final class AllLeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {

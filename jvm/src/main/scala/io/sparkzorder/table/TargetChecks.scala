@@ -67,7 +67,10 @@ private[sparkzorder] object TargetChecks {
     unsafeInPlace(target, conf, schemes)
       .foreach(s => throw ZOrderErrors.inPlaceUnsafe(target.name, s))
 
-  /** Rejects a path if it is not known whether a table of the catalog is there, which would have to protect its files. */
+  /**
+   * Rejects a path if it is not known whether a table of the catalog is there. The properties of such a table
+   * would protect its files.
+   */
   def checkCatalog(target: Target): Unit = target match {
     case PathTarget(_, _, _, Some(problem)) => refuse(
         target,

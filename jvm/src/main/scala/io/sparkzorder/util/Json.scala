@@ -15,8 +15,8 @@ private[sparkzorder] object Json {
     .configure(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES, false)
 
   /**
-   * Makes Jackson look up the names of the constructors' parameters now. It reads the class files for that, which
-   * fails once the session that brought our jar has closed the jar.
+   * Makes Jackson look up the names of the constructors' parameters now. It reads the class files for that,
+   * which fails once the session that brought our jar has closed the jar.
    */
   def readClassFiles(classes: Class[_]*): Unit =
     classes.foreach(c => Try(mapper.readValue("{}", c)))

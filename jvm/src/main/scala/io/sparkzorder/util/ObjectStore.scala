@@ -42,7 +42,10 @@ private[sparkzorder] object ObjectStore {
   def isFlatAzure(fs: FileSystem): Boolean = Azure(fs.getUri.getScheme) &&
     !fs.hasPathCapability(new Path(fs.getUri.toString + "/"), CommonPathCapabilities.FS_ACLS)
 
-  /** How often a create is repeated after an IOException. S3 answers 409 while another writer creates the object. */
+  /**
+   * How often a create is repeated after an IOException. S3 answers 409 while another writer creates the
+   * object.
+   */
   private val Attempts = 10
   private val PauseMs = 200L
 
@@ -68,8 +71,8 @@ private[sparkzorder] object ObjectStore {
     @tailrec
     def attempt(left: Int): Boolean = {
       val failure = Try(write(conditional(fs, path), content)).failed.toOption
-      // a client repeats a request whose answer was lost, and the store refuses the second one. This process was
-      // first if the object has its content
+      // a client repeats a request whose answer was lost, and the store refuses the second one. This process
+      // was first if the object has its content
       lazy val there = read(fs, path)
       failure match {
         case None => true

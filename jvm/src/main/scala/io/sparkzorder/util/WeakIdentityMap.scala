@@ -7,8 +7,8 @@ import java.lang.ref.{ReferenceQueue, WeakReference}
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * Maps keys, compared by identity and held weakly, to values. The next `put` removes the entries of collected keys.
- * A value must not hold its own key, or the entry is never removed. Thread-safe.
+ * Maps keys, compared by identity and held weakly, to values. The next `put` removes the entries of
+ * collected keys. A value must not hold its own key, or the entry is never removed. Thread-safe.
  */
 private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
   private val dead = new ReferenceQueue[K]

@@ -11,9 +11,10 @@ import scala.collection.JavaConverters._
  * Values in memory up to a total weight. Values do not expire, so a key must change whenever its
  * value changes.
  *
- * The least recently used values are removed first. In a cache that `resists`, a new value replaces only values
- * that were not used since the previous use of its key. If queries use more values in turn than fit, some values
- * then stay, and the others are loaded each time. Otherwise each value would replace the one that is needed next.
+ * The least recently used values are removed first. In a cache that `resists`, a new value replaces only
+ * values that were not used since the previous use of its key. If queries use more values in turn than fit,
+ * some values then stay, and the others are loaded each time. Otherwise each value would replace the one
+ * that is needed next.
  *
  * Safe for threads. A value is loaded once, outside the lock: only threads that need the same value wait. The
  * limit of Guava's and Caffeine's caches is fixed; here each caller has its own, a setting of its session.

@@ -99,9 +99,9 @@ private[sparkzorder] object FileWriter {
   }
 
   /**
-   * Removes the files of the shuffles of a plan that has run, or has failed, and returns how many bytes they had.
-   * Spark removes them when the driver's garbage collector has found them unused, which may be many batches later:
-   * 17 GB were left beside the 2 GB of one batch.
+   * Removes the files of the shuffles of a plan that has run, or has failed, and returns how many bytes they
+   * had. Spark removes them when the driver's garbage collector has found them unused, which may be many
+   * batches later: 17 GB were left beside the 2 GB of one batch.
    */
   def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeLike =>
     SparkLine.shuffleId(s).foreach(SparkPrivate.removeShuffle(plan.session.sparkContext, _))

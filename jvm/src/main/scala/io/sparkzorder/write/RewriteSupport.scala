@@ -161,8 +161,9 @@ private[write] object FlatRows {
 }
 
 /**
- * Converts the physical values that Spark's Parquet writer writes to the types of the input files: decimals as byte arrays, and timestamps in milliseconds
- * or as INT96. Every conversion is exact, because the values came from files of the same types.
+ * Converts the physical values that Spark's Parquet writer writes to the types of the input files: decimals
+ * as byte arrays, and timestamps in milliseconds or as INT96. Every conversion is exact, because the values
+ * came from files of the same types.
  *
  * @param target schema of the file
  * @param spark schema of Spark's writer; same shape, other physical types

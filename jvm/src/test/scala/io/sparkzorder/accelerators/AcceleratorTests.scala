@@ -112,6 +112,11 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
           "SELECT day, n FROM (SELECT day, count(*) n FROM fact GROUP BY day) JOIN days USING (day) " +
             "WHERE month = 3",
           1)
+        // the side of fact is broadcast, if any
+        reads(
+          "SELECT d.day, amount FROM (SELECT * FROM days WHERE month = 3) d " +
+            "LEFT JOIN fact ON fact.day = d.day",
+          1)
         // scans that differ in nothing but their keys
         reads(
           "SELECT a.id, b.id FROM fact a JOIN fact b ON a.item = b.item JOIN days d ON a.day = d.day " +

@@ -118,6 +118,26 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
+  test("the larger side gets the keys, also where a join can broadcast only this side") {
+    withStar {
+      allWays {
+        val some = s"(SELECT * FROM $days WHERE month = 3) d"
+        reads(s"SELECT d.day, f.code, amount FROM $some LEFT JOIN $fact f ON f.day = d.day", 1)
+        reads(s"SELECT d.day, f.code, amount FROM $fact f RIGHT JOIN $some ON f.day = d.day", 1)
+      }
+    }
+  }
+
+  test("a file that has a key of each of two joins, but none of both, is not read") {
+    withStar {
+      allWays {
+        def some(dom: Int) =
+          s"(SELECT day FROM $days WHERE month = 3 AND dom = $dom OR month = 9 AND dom = 1)"
+        reads(s"SELECT * FROM $fact JOIN ${some(5)} USING (day) JOIN ${some(7)} USING (day)", 1)
+      }
+    }
+  }
+
   common("keys of each type, casts and functions of columns") {
     withStar {
       allWays {

@@ -119,8 +119,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     def make(before: Option[IndexBefore]) = {
       // the columns of this statement would replace those that the other statement has chosen
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
-      // The files are listed after the index was read. In the other order, another statement may add a file to the
-      // table and to the index in between, and this file would be taken for a removed file.
+      // The files are listed after the index was read. In the other order, another statement may add a file
+      // to the table and to the index in between, and this file would be taken for a removed file.
       val listed = phases("list")(readFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil

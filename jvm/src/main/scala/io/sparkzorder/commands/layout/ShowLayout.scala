@@ -245,8 +245,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
 /**
  * The columns that SHOW LAYOUT describes.
  *
- * @param dimensions the number of columns for which the ideal is computed together; 1 if it is computed for each
- *   column alone
+ * @param dimensions the number of columns for which the ideal is computed together; 1 if it is computed for
+ *   each column alone
  * @param ordering the columns of the table's layout, by the records
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
  */
@@ -256,7 +256,9 @@ private[sparkzorder] final case class ChosenColumns(
     ordering: Seq[OrderingColumn],
     weights: Seq[Double] = Nil) {
 
-  /** The weights of the columns for which the ideal is computed together; the weight of `column` comes first. */
+  /**
+   * The weights of the columns for which the ideal is computed together; the weight of `column` comes first.
+   */
   def weightsFor(column: Int): IndexedSeq[Double] =
     if (weights.isEmpty) IndexedSeq.fill(dimensions)(1.0)
     else (weights(column) +: weights.patch(column, Nil, 1)).toIndexedSeq
@@ -265,8 +267,8 @@ private[sparkzorder] final case class ChosenColumns(
 }
 
 /**
- * Chooses the columns of the FOR clause, else of the last run, else of the declared order, else the first columns
- * of the table.
+ * Chooses the columns of the FOR clause, else of the last run, else of the declared order, else the first
+ * columns of the table.
  */
 private[sparkzorder] final class LayoutColumns(
     session: Session,

@@ -97,7 +97,10 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   }
 }
 
-/** Sampled calls whose arguments are results of an aggregate, as in `SELECT zorder(max(a), b) ... GROUP BY b`. */
+/**
+ * Sampled calls whose arguments are results of an aggregate, as in
+ * `SELECT zorder(max(a), b) ... GROUP BY b`.
+ */
 private[sampling] object CallsOverGroups {
 
   def isOverGroups(call: SampledCall): Boolean =

@@ -203,8 +203,9 @@ private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: I
 private[sparkzorder] object ValuesJob {
 
   /**
-   * A file that cannot be read must fail the job. If it were skipped, one attempt of a task could count all rows
-   * of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer values.
+   * A file that cannot be read must fail the job. If it were skipped, one attempt of a task could count all
+   * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer
+   * values.
    */
   private val Strictly = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 

@@ -13,8 +13,9 @@ import io.sparkzorder.util.ManyFiles
 
 /** Commits the runs of one statement. A run is committed by creating the next numbered record exclusively. */
 private[sparkzorder] final class Committer(state: StateDirectory, target: String) extends Logging {
-  // The records that other statements have committed since the inputs were listed. Every run is checked against
-  // all of them. Each record is read only once and kept, because a checkpoint may remove it before the last run.
+  // The records that other statements have committed since the inputs were listed. Every run is checked
+  // against all of them. Each record is read only once and kept, because a checkpoint may remove it before
+  // the last run.
   private var since = 0L
   private var readTo = 0L
   private var others = Vector.empty[Record]

@@ -11,9 +11,9 @@ import io.sparkzorder.log._
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
- * The undo of one run: the files that the run added go, and the files that it replaced come back under their old
- * names. This is a change of the table like that of any run. The class looks at the table and at the kept files
- * when it is made, and changes nothing.
+ * The undo of one run: the files that the run added go, and the files that it replaced come back under their
+ * old names. This is a change of the table like that of any run. The class looks at the table and at the
+ * kept files when it is made, and changes nothing.
  *
  * @param number of the record of the run
  * @param record the run to be undone
@@ -47,7 +47,8 @@ private[sparkzorder] final class Undo(
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
       } yield c.path(r.name)
-      // a program that overwrites a folder takes away what is kept in it, so the missing file is reported second
+      // a program that overwrites a folder takes away what is kept in it, so the missing file is reported
+      // second
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
           Some("the files that it replaced are not retained any more")
@@ -117,11 +118,11 @@ private[sparkzorder] object Undo {
 }
 
 /**
- * Moves the replaced files of a run from the directories of that run into the directories of its undo. After that,
- * clean-up cannot delete a part of them when their retention ends, and they are hidden like all files of a run. The
- * directories of the undone run are removed and never made again, so a delayed publisher of that run cannot move
- * the files a second time. If the undo fails, the files go into the closed directories of the undone run, to which
- * no publisher moves files.
+ * Moves the replaced files of a run from the directories of that run into the directories of its undo. After
+ * that, clean-up cannot delete a part of them when their retention ends, and they are hidden like all files
+ * of a run. The directories of the undone run are removed and never made again, so a delayed publisher of
+ * that run cannot move the files a second time. If the undo fails, the files go into the closed directories
+ * of the undone run, to which no publisher moves files.
  *
  * @param undone the run that is undone
  * @param run the undo
@@ -133,8 +134,8 @@ private[sparkzorder] final class UndoClaim(
     user: String) {
   private val intents = new Intents(state)
 
-  // The process of an aborted undo may still be at work and move files later. Its intent is kept until this undo
-  // is published, so that such files are found.
+  // The process of an aborted undo may still be at work and move files later. Its intent is kept until this
+  // undo is published, so that such files are found.
   private var known = Set.empty[String]
 
   /**
@@ -143,8 +144,8 @@ private[sparkzorder] final class UndoClaim(
    *
    * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
    *   taking some, or the token of a folder, and gives them back
-   * @return false if another undo has won; else true, also if files are still missing after the last attempt, so
-   *   the caller must look again before it commits
+   * @return false if another undo has won; else true, also if files are still missing after the last
+   *   attempt, so the caller must look again before it commits
    */
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))

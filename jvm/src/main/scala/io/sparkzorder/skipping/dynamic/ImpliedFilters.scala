@@ -17,8 +17,8 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
 
 /**
- * Adds filters below nodes through which Spark pushes no filter. A row is left out if, because of a filter above
- * the node or because of the node itself, the row cannot change the result:
+ * Adds filters below nodes through which Spark pushes no filter. A row is left out if, because of a filter
+ * above the node or because of the node itself, the row cannot change the result:
  *
  *  - below GROUPING SETS, CUBE, ROLLUP and UNPIVOT, if the filter above keeps none of the rows made of the row
  *  - below `explode` of a list, if the filter above keeps none of the elements
@@ -77,8 +77,8 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * True if no condition on the output of the plan can fail when Spark pushes it further down. Spark then replaces
-   * a column of a projection or of groups by the expression of the column.
+   * True if no condition on the output of the plan can fail when Spark pushes it further down. Spark then
+   * replaces a column of a projection or of groups by the expression of the column.
    */
   private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
     case p: Project => !p.projectList.forall(isTotal(_))
@@ -88,9 +88,9 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * True if Spark tests the filters of the plan before a filter above them. Spark makes a join of a filter with a
-   * subquery, and a node below the filter of a Python function, and puts other filters below these. The sources of
-   * version 2 return filters in another order.
+   * True if Spark tests the filters of the plan before a filter above them. Spark makes a join of a filter
+   * with a subquery, and a node below the filter of a Python function, and puts other filters below these.
+   * The sources of version 2 return filters in another order.
    */
   private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
     case p: Project => isOfOneTable(p.child)
@@ -173,8 +173,8 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * Rows of a window's partition have the same value of each function by which the window is partitioned. Each of
-   * several windows must be partitioned by the function, or rows of its partitions would be missing.
+   * Rows of a window's partition have the same value of each function by which the window is partitioned.
+   * Each of several windows must be partitioned by the function, or rows of its partitions would be missing.
    */
   private def belowWindow(
       node: LogicalPlan,

@@ -39,7 +39,7 @@ private[dynamic] final class JoinFilterInsertion(
   /** Plans that were rewritten without filters from above. Each join above a plan rewrites the plan. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
-  /** Listings of one path by two data frames. They may have other files, although Spark takes them for equal. */
+  /** Listings of one path by two data frames. Spark takes them for equal, but their files may differ. */
   private lazy val twins: Seq[InMemoryFileIndex] = {
     val all = listingsOf(whole)
     all.filter(a => all.exists(b => (a ne b) && a == b))
@@ -289,8 +289,8 @@ private[dynamic] final class JoinFilterInsertion(
 
   /**
    * Filters by keys that follow from a disjunction with subqueries, such as
-   * `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. At this point, each subquery is a join that adds a column: true
-   * if the row has a partner.
+   * `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. At this point, each subquery is a join that adds a
+   * column: true if the row has a partner.
    */
   private def ofExistence(filter: Filter): Seq[KeyFilter] = {
     val joins = existenceJoins(filter.child)
@@ -346,8 +346,8 @@ private[dynamic] final class JoinFilterInsertion(
     CreateNamedStruct(keys.zipWithIndex.flatMap { case (key, i) => Seq(Literal(s"key$i"), key) })
 
   /**
-   * Filters that follow from the parts of the join's condition that are not equalities. A second run of the other
-   * side gives the values.
+   * Filters that follow from the parts of the join's condition that are not equalities. A second run of the
+   * other side gives the values.
    */
   private def conditions(
       stream: Side,

@@ -304,10 +304,10 @@ private[dynamic] object BoundsOfKeys {
 }
 
 /**
- * Keys of `a <=> b`, which are also equal if both are NULL. Spark makes two keys of such a comparison: the value,
- * with a default in place of NULL, and whether the value is NULL. If these were two filters, a file would pass
- * both by different rows: one with NULL, another with the default value. So one filter tests both: the value is
- * a key, or the value is NULL and NULL is a key.
+ * Keys of `a <=> b`, which are also equal if both are NULL. Spark makes two keys of such a comparison: the
+ * value, with a default in place of NULL, and whether the value is NULL. If these were two filters, a file
+ * would pass both by different rows: one with NULL, another with the default value. So one filter tests
+ * both: the value is a key, or the value is NULL and NULL is a key.
  */
 private[dynamic] object NullSafeKeys {
 
@@ -317,7 +317,10 @@ private[dynamic] object NullSafeKeys {
     case _ => None
   }
 
-  /** The two sides of each `a <=> b` among the keys of a join. A `coalesce(a, 0)` of the query is not one of them. */
+  /**
+   * The two sides of each `a <=> b` among the keys of a join. A `coalesce(a, 0)` of the query is not one of
+   * them.
+   */
   def pairs(keys: Seq[(Expression, Expression)]): Seq[(Expression, Expression)] =
     keys.zip(keys.drop(1)).flatMap { case ((left, right), (nextLeft, nextRight)) =>
       for (a <- of(left, nextLeft); b <- of(right, nextRight) if default(left) == default(right))

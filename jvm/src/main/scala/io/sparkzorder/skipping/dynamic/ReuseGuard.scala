@@ -13,10 +13,10 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
- * Keeps filters from costing a query more than they save. If a plan has two equal parts, Spark runs one of them
- * for both. A filter in only one of the two would make Spark run both. Filters by joins inside of such a part are
- * the same in each copy. From joins outside, all copies get one common filter, which lets the keys of all copies
- * pass. Where this is not possible, the part is closed to filters from outside.
+ * Keeps filters from costing a query more than they save. If a plan has two equal parts, Spark runs one of
+ * them for both. A filter in only one of the two would make Spark run both. Filters by joins inside of such
+ * a part are the same in each copy. From joins outside, all copies get one common filter, which lets the
+ * keys of all copies pass. Where this is not possible, the part is closed to filters from outside.
  */
 private[dynamic] final class ReuseGuard {
   private val closed = mutable.HashSet.empty[LogicalPlan]

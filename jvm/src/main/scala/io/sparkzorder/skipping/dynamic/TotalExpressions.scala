@@ -18,10 +18,10 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Tells which nodes of a plan cannot fail, whatever values they get. If some files of a group are skipped, its
- * aggregates have other values. The key of the group has no partner in a join above, so no row of the result has
- * these values, but expressions below the join see them. Nodes and expressions that are not listed here count as
- * able to fail.
+ * Tells which nodes of a plan cannot fail, whatever values they get. If some files of a group are skipped,
+ * its aggregates have other values. The key of the group has no partner in a join above, so no row of the
+ * result has these values, but expressions below the join see them. Nodes and expressions that are not
+ * listed here count as able to fail.
  */
 private[dynamic] object TotalExpressions {
 
@@ -87,8 +87,8 @@ private[dynamic] object TotalExpressions {
   }
 
   /**
-   * The number of digits that the sum of a short DECIMAL has room for; None for other expressions. Spark adds up
-   * the unscaled values as BIGINTs, and makes a DECIMAL with ten more digits of the sum.
+   * The number of digits that the sum of a short DECIMAL has room for; None for other expressions. Spark
+   * adds up the unscaled values as BIGINTs, and makes a DECIMAL with ten more digits of the sum.
    */
   private def digitsIn(e: Expression): Option[Int] = e match {
     case w: WindowExpression => digitsIn(w.windowFunction)
@@ -109,7 +109,10 @@ private[dynamic] object TotalExpressions {
 
   private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
 
-  /** False for casts that fail on some value. A BIGINT of microseconds holds neither each date nor each local time. */
+  /**
+   * False for casts that fail on some value. A BIGINT of microseconds holds neither each date nor each local
+   * time.
+   */
   def isTotal(from: DataType, to: DataType): Boolean = (from, to) match {
     case (DateType, TimestampType | TimestampNTZType) => false
     case (TimestampType, TimestampNTZType) | (TimestampNTZType, TimestampType) => false
@@ -127,10 +130,10 @@ private[dynamic] object TotalExpressions {
 }
 
 /**
- * Tells which nodes of a plan do not fail on more rows if some columns of some rows become NULL. A condition must
- * not let more rows pass then, as IS NULL does: an expression above it could fail on the other columns of such a
- * row. So a projection may hold expressions that can fail, and a condition may not. Nodes and expressions that
- * are not listed here count as able to fail.
+ * Tells which nodes of a plan do not fail on more rows if some columns of some rows become NULL. A condition
+ * must not let more rows pass then, as IS NULL does: an expression above it could fail on the other columns
+ * of such a row. So a projection may hold expressions that can fail, and a condition may not. Nodes and
+ * expressions that are not listed here count as able to fail.
  */
 private[dynamic] object StrictExpressions extends PredicateHelper {
 

@@ -159,8 +159,9 @@ private[sparkzorder] object ColumnDomains {
 }
 
 /**
- * For each block of files, the range of the minima and the range of the maxima of its files. Files without values
- * or without bounds are left out. A block of only such files has no bounds, and its files are not tested by bounds.
+ * For each block of files, the range of the minima and the range of the maxima of its files. Files without
+ * values or without bounds are left out. A block of only such files has no bounds, and its files are not
+ * tested by bounds.
  */
 private[predicate] sealed trait BlockBounds
 

@@ -106,7 +106,10 @@ private[sparkzorder] abstract class IntervalTest(
     ofNaN: Boolean)
     extends ColumnTest(of, ofNulls, ofValues = true, ofNaN) {
 
-  /** The result of a lookup in the index of the column's values, made once, and only if the bounds keep files. */
+  /**
+   * The result of a lookup in the index of the column's values, made once, and only if the bounds keep
+   * files.
+   */
   private lazy val lookup: Option[ValueLookup] = of.values.map { known =>
     val left = FileTest.all(of.count)
     byBounds(left, 0)

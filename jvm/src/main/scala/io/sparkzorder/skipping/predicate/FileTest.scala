@@ -163,7 +163,10 @@ private[sparkzorder] object FileTest {
  */
 private[predicate] object MergedTests {
 
-  /** The conjunction of `tests`, as one test for each column and the other tests. [[Never]] may be among them. */
+  /**
+   * The conjunction of `tests`, as one test for each column and the other tests. [[Never]] may be among
+   * them.
+   */
   def and(tests: Seq[FileTest]): Seq[FileTest] =
     byColumn(tests).map {
       case Left(other) => other
@@ -204,7 +207,10 @@ private[predicate] object MergedTests {
     if (merged.size <= FileTest.MaxDisjuncts) merged else coarser(merged)
   }
 
-  /** Replaces conjunctions on the same columns by one weaker test, which keeps each file that one of them keeps. */
+  /**
+   * Replaces conjunctions on the same columns by one weaker test, which keeps each file that one of them
+   * keeps.
+   */
   private def coarser(tests: Seq[FileTest]): Seq[FileTest] = {
     val (conjunctions, others) = tests.partition(_.isInstanceOf[AllOf])
     val parts = conjunctions.collect { case AllOf(inner) => byColumn(inner) }

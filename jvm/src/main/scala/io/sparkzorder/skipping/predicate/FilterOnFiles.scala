@@ -332,7 +332,8 @@ private[sparkzorder] final class FilterOnBounds(
   }
 
   /**
-   * Prunes files of a listing by their paths. All tests run here: after an error here, the caller reads all files.
+   * Prunes files of a listing by their paths. All tests run here: after an error here, the caller reads all
+   * files.
    */
   def pruner(position: String => Int): FilePruner = {
     val groups = byGroup

@@ -51,8 +51,8 @@ private[predicate] abstract class TestOfEachFile extends FileTest {
 }
 
 /**
- * A comparison of two columns. A file may hold a match if the comparison holds for some value within the bounds of
- * one column and some value within those of the other.
+ * A comparison of two columns. A file may hold a match if the comparison holds for some value within the
+ * bounds of one column and some value within those of the other.
  */
 private[predicate] final class PairTest(
     a: ColumnDomains,
@@ -84,8 +84,8 @@ private[predicate] final class PairTest(
 }
 
 /**
- * A predicate on an expression with several columns, which is evaluated for the bounds that the columns have in a
- * block of files, and then in a file.
+ * A predicate on an expression with several columns, which is evaluated for the bounds that the columns have
+ * in a block of files, and then in a file.
  *
  * @param columns with their types
  * @param inFile whether a row can match where the columns lie in some bounds

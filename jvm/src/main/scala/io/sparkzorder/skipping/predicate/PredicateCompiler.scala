@@ -251,8 +251,8 @@ private[sparkzorder] final class PredicateCompiler(
   }
 
   /**
-   * True for a side of an AND or OR that is NULL only where a column is, while another side tests the column for
-   * NULL and decides the whole there: `c IS NULL OR c < 5` is never NULL.
+   * True for a side of an AND or OR that is NULL only where a column is, while another side tests the column
+   * for NULL and decides the whole there: `c IS NULL OR c < 5` is never NULL.
    */
   private def isDecidedAtNull(
       side: Expression,

@@ -49,8 +49,8 @@ private[predicate] object Chain {
   private val MaxWays = 1000L
 
   /**
-   * The first branches in the predicate, the value where no condition is true, and the predicate as a function of
-   * a value in place of these branches.
+   * The first branches in the predicate, the value where no condition is true, and the predicate as a
+   * function of a value in place of these branches.
    */
   def unapply(predicate: Expression)
       : Option[(Seq[(Expression, Expression)], Expression, Expression => Expression)] =

@@ -19,9 +19,9 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.log.StateSearch
 
 /**
- * The rows of a scan that ignores missing files, because its table had no run when the scan was planned. A run that
- * came later may have renamed a file that the scan had listed. A task that has read its files therefore looks whether
- * all of them are there, and fails if one is missing and its table has runs by now.
+ * The rows of a scan that ignores missing files, because its table had no run when the scan was planned. A
+ * run that came later may have renamed a file that the scan had listed. A task that has read its files
+ * therefore looks whether all of them are there, and fails if one is missing and its table has runs by now.
  *
  * @param rows one partition for each [[FilePartition]]
  */

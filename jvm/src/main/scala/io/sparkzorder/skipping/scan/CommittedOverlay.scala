@@ -109,8 +109,9 @@ private final class CommittedOverlay(
     shadowsOf(_, onFiles))
 
   /**
-   * A shadow replaces listed files only if the query needs nothing but rows. Options and filters on the names or
-   * times of files mean the listed files, and Spark reads the number of a bucket from the name of its file.
+   * A shadow replaces listed files only if the query needs nothing but rows. Options and filters on the
+   * names or times of files mean the listed files, and Spark reads the number of a bucket from the name of
+   * its file.
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
     if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
@@ -264,7 +265,10 @@ private[sparkzorder] final class CoveredFolders(
   private lazy val listed: Map[Path, Seq[InternalRow]] =
     spec.partitions.groupBy(_.path).map { case (path, same) => path -> same.map(_.values) }
 
-  /** True when the query reads the files of a folder, judged by its name and, if listed, its partition values. */
+  /**
+   * True when the query reads the files of a folder, judged by its name and, if listed, its partition
+   * values.
+   */
   def covers(folder: Path): Boolean = rootOf(folder).exists { root =>
     if (recursive) true
     else if (columns.nonEmpty) {

@@ -19,9 +19,9 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.util.{JobCancellation, WeakIdentityMap}
 
 /**
- * The filters of a scan whose values are computed while the files are listed. If an accelerator replaces the scan,
- * no node of the plan can wait for the keys of a join. So the listing runs the side of the join once more, as a
- * small query of its own, which returns the same rows as the side.
+ * The filters of a scan whose values are computed while the files are listed. If an accelerator replaces the
+ * scan, no node of the plan can wait for the keys of a join. So the listing runs the side of the join once
+ * more, as a small query of its own, which returns the same rows as the side.
  *
  * @param filters by keys of joins, or with scalar subqueries, in terms of the relation's columns
  */
@@ -152,8 +152,9 @@ private[skipping] object QueriesOfExecution {
 
 /**
  * Extensions that put nodes of their own in the place of Spark's, such as Comet, Gluten and RAPIDS. In a
- * session of such an extension, a plan has nothing that only a node of ours can run: scans are Spark's own nodes,
- * and the file index computes the values that are known only when the query runs ([[FiltersAtListing]]).
+ * session of such an extension, a plan has nothing that only a node of ours can run: scans are Spark's own
+ * nodes, and the file index computes the values that are known only when the query runs
+ * ([[FiltersAtListing]]).
  */
 private[skipping] object Accelerators {
 
@@ -163,10 +164,10 @@ private[skipping] object Accelerators {
 }
 
 /**
- * Comet lists the files of a scan while it plans, and keeps the listing. A server plans a query before it runs the
- * query, and the keys of joins are not known then. Adaptive execution calls this rule for each stage when the
- * query runs: a node with an older listing is copied, with the nodes inside of it, and the copy lists again. So
- * all scans of an execution have listings of this execution.
+ * Comet lists the files of a scan while it plans, and keeps the listing. A server plans a query before it
+ * runs the query, and the keys of joins are not known then. Adaptive execution calls this rule for each
+ * stage when the query runs: a node with an older listing is copied, with the nodes inside of it, and the
+ * copy lists again. So all scans of an execution have listings of this execution.
  *
  * Spark drops a copy that equals its original, so the copy has a file index that is not equal.
  */

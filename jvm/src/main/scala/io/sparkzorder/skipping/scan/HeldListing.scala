@@ -126,8 +126,8 @@ private[skipping] final class HeldListing private (
     log.isEmpty || (log.isSettled && log.ids == explained.get(state.root))
 
   /**
-   * Reads the records of a table anew, and remembers them if they account for every file of the listing. The data
-   * files are not listed or read again.
+   * Reads the records of a table anew, and remembers them if they account for every file of the listing. The
+   * data files are not listed or read again.
    *
    * @param listing all files of this listing
    */

@@ -17,16 +17,18 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
- * Tells which filters the reader of a format may get for row groups and pages. Spark hands readers the values of a
- * filter as Java objects, and readers compare these objects by rules of their own. Either step can make a reader
- * skip rows that match: a DECIMAL with more digits than the file's type is cut, and then equals no value.
+ * Tells which filters the reader of a format may get for row groups and pages. Spark hands readers the
+ * values of a filter as Java objects, and readers compare these objects by rules of their own. Either step
+ * can make a reader skip rows that match: a DECIMAL with more digits than the file's type is cut, and then
+ * equals no value.
  */
 private[scan] final class ReaderFilters(format: DataFormat) {
   private val isParquet = format == ParquetFiles
 
   /** True if the reader finds all rows for which the filter is true. */
   def isSafe(filter: Expression): Boolean = !filter.exists {
-    // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true for NULL
+    // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true
+    // for NULL
     case Not(e) => e.exists(_.isInstanceOf[EqualNullSafe])
     // the values of a set are no children of the set
     case InSet(child, values) => !values.forall(isComparable(_, child.dataType))
@@ -35,9 +37,9 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   }
 
   /**
-   * True if readers compare the value as Spark does. False for NULL, at which the readers of Spark 3.5 fail, and for
-   * types that are not listed here. DECIMAL is not listed, because Parquet's reader cuts the digits for which the
-   * type of the file has no room.
+   * True if readers compare the value as Spark does. False for NULL, at which the readers of Spark 3.5 fail,
+   * and for types that are not listed here. DECIMAL is not listed, because Parquet's reader cuts the digits
+   * for which the type of the file has no room.
    */
   private def isComparable(value: Any, t: DataType): Boolean = (value, t) match {
     case (null, _) => false

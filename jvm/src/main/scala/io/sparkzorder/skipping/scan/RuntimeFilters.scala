@@ -57,8 +57,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   /**
    * The filters that a run of a plan may use. If Spark runs a side of a join once more for its keys, this
    * second run must read the same listings as the join. It must therefore have been a part of the same
-   * execution, which holds its listings. It was not for a plan that runs again, such as after a failure, because the
-   * results of its subqueries stay.
+   * execution, which holds its listings. It was not for a plan that runs again, such as after a failure,
+   * because the results of its subqueries stay.
    *
    * @param execution the id of the execution for which the thread works
    */

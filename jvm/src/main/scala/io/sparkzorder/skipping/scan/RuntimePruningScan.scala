@@ -162,7 +162,10 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     checked(resolved.fold(super.doExecuteColumnar())(_.batches))
 
-  /** The rows, or an error where a later run of OPTIMIZE has replaced a file of a scan that ignores missing files. */
+  /**
+   * The rows, or an error where a later run of OPTIMIZE has replaced a file of a scan that ignores missing
+   * files.
+   */
   private def checked[T: ClassTag](rows: RDD[T]): RDD[T] = {
     val settings = new RelationConf(relation)
     if (index.isEmpty || !settings.ignoresMissingFiles) rows

@@ -30,8 +30,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] = {
     val (searched, stores) = searchFrom(index).partition(isSearched)
-    // On object stores the root is taken to be above the directories that have names of partitions. It may have such a
-    // name itself.
+    // On object stores the root is taken to be above the directories that have names of partitions. It may
+    // have such a name itself.
     StateSearch.above(searched, conf) ++
       stores.flatMap(d => if (home.contains(d)) Seq(d) else TableRoots.named(d)).distinct
         .map(new StateDirectory(_, conf))

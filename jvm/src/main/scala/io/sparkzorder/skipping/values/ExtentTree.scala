@@ -15,8 +15,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.Anything
 
 /**
- * An expression with one variable or several, as a tree of [[Piece]]s. From the [[Extent]]s of the variables, it
- * computes the extent of the expression.
+ * An expression with one variable or several, as a tree of [[Piece]]s. From the [[Extent]]s of the
+ * variables, it computes the extent of the expression.
  *
  * @param unknown the smallest part of the expression that no piece describes
  */

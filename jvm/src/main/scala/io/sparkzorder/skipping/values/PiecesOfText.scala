@@ -276,8 +276,8 @@ private[values] object PiecesOfText {
 }
 
 /**
- * The form of all texts of a set: they have one length, and at each place either the same ASCII character or any of
- * the ten digits. Such texts can be cut and joined without a change of their order.
+ * The form of all texts of a set: they have one length, and at each place either the same ASCII character or
+ * any of the ten digits. Such texts can be cut and joined without a change of their order.
  */
 private[values] final class TextTemplate(private val places: Array[Byte]) {
   import TextTemplate.Digit

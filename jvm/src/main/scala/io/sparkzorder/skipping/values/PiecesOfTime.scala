@@ -207,9 +207,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * An interval of results. It is made wider where a clock is set near it, because the results may break the order
-   * there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from where clocks that are
-   * never set would show it, and three days are enough.
+   * An interval of results. It is made wider where a clock is set near it, because the results may break the
+   * order there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from where
+   * clocks that are never set would show it, and three days are enough.
    */
   private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
     val (l, h) = (long(low), long(high))

@@ -16,13 +16,16 @@ import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
 
-/** The values with some results could not be found. The message names the part of the expression that is the reason. */
+/**
+ * The values with some results could not be found. The message names the part of the expression that is the
+ * reason.
+ */
 private[sparkzorder] final class NotSearched(reason: String) extends Exception(reason)
 
 /**
- * An expression with one variable whose values are ordered longs. The values with wanted results are found by
- * search: an interval of values is excluded if none of its results is wanted, is included if all of them are, and
- * is cut in two otherwise. [[ExtentTree]] computes bounds for the results of an interval.
+ * An expression with one variable whose values are ordered longs. The values with wanted results are found
+ * by search: an interval of values is excluded if none of its results is wanted, is included if all of them
+ * are, and is cut in two otherwise. [[ExtentTree]] computes bounds for the results of an interval.
  */
 private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expression)
     extends ColumnFunction {
@@ -250,9 +253,9 @@ private object Cuts {
 }
 
 /**
- * A function of a column of texts. The texts with wanted results are found by search, as for [[SearchedFunction]]:
- * the texts with one beginning are excluded if none of their results is wanted, are included if all are, and are
- * divided by their next character otherwise.
+ * A function of a column of texts. The texts with wanted results are found by search, as for
+ * [[SearchedFunction]]: the texts with one beginning are excluded if none of their results is wanted, are
+ * included if all are, and are divided by their next character otherwise.
  */
 private[skipping] final class SearchedTexts private (
     e: Expression,

@@ -72,7 +72,10 @@ private[sparkzorder] object TextFunctions {
   private def foundAtBeginning(pattern: UTF8String): Option[ColumnFunction] =
     RegexPattern.alternatives(pattern.toString).map(some => new FoundAtBeginning(some))
 
-  /** True if the function may also return texts without a wanted result, so that a search may find fewer texts. */
+  /**
+   * True if the function may also return texts without a wanted result, so that a search may find fewer
+   * texts.
+   */
   def isApproximate(function: ColumnFunction): Boolean = function match {
     case Beginning | _: Trimmed | _: ChangedCase => true
     case _ => false
@@ -95,7 +98,9 @@ private[sparkzorder] object TextFunctions {
     case _ => false
   }
 
-  /** A number so small that its sum with a place in a text cannot overflow: `try_add` would return NULL then. */
+  /**
+   * A number so small that its sum with a place in a text cannot overflow: `try_add` would return NULL then.
+   */
   private object Few {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n: Int, _) => math.abs(n.toLong) <= 1024
@@ -283,8 +288,8 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     }
 
   /**
-   * The least string whose first `count` characters are not below an end. All strings that share `count` characters
-   * with the end have the same result.
+   * The least string whose first `count` characters are not below an end. All strings that share `count`
+   * characters with the end have the same result.
    */
   private def from(low: ByteEnd): Option[ByteEnd] = sharedWith(low) match {
     case Some((shared, isAll)) if !(isAll && low.inclusive) =>

@@ -59,16 +59,16 @@ private[sparkzorder] object RegexPattern {
   private val repetitions = "?*{".toSet
 
   /**
-   * The beginnings of the texts in which an expression such as `^(a|b)[cd]` is found: every such text has one of
-   * them. None if a text need not have any of them, or if there are too many.
+   * The beginnings of the texts in which an expression such as `^(a|b)[cd]` is found: every such text has
+   * one of them. None if a text need not have any of them, or if there are too many.
    */
   def alternatives(pattern: String): Option[Seq[String]] =
     if (pattern.contains('\uFFFD')) None
     else RegexBeginnings.of(pattern).filter(_.forall(_.nonEmpty))
 
   /**
-   * True if the match of a group is always a beginning of the text: the group stands directly behind the `^` with
-   * which the pattern begins, and is not repeated. Group 0 is the whole pattern.
+   * True if the match of a group is always a beginning of the text: the group stands directly behind the `^`
+   * with which the pattern begins, and is not repeated. Group 0 is the whole pattern.
    */
   def isBeginning(pattern: String, group: Int): Boolean = {
     // classes, quotes and flags that could hide brackets, or turn them into letters
@@ -136,8 +136,8 @@ private[sparkzorder] object RegexPattern {
 }
 
 /**
- * Reads a regular expression up to the first part that is neither a letter, a choice of letters nor a group of such
- * parts. All alternatives must begin with an anchor for the beginning of the text.
+ * Reads a regular expression up to the first part that is neither a letter, a choice of letters nor a group
+ * of such parts. All alternatives must begin with an anchor for the beginning of the text.
  */
 private object RegexBeginnings {
   private val MaxBeginnings = 64

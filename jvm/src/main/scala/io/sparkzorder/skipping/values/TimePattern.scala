@@ -68,8 +68,8 @@ private[values] final class TimePattern private (
   }
 
   /**
-   * A text of a valid time near a text that may not be one: each field is moved into its bounds. The order is kept:
-   * every time that is not before the text is not before the result, and likewise for not after.
+   * A text of a valid time near a text that may not be one: each field is moved into its bounds. The order
+   * is kept: every time that is not before the text is not before the result, and likewise for not after.
    */
   def clamped(text: UTF8String): UTF8String = {
     val bytes = text.getBytes.clone()
@@ -175,7 +175,10 @@ private[values] object TextsOfTime {
       Some(Ordered(onlyFirst(day)))
     } else pattern(format).map(formatted(time, _, zone, micros))
 
-  /** True for a pattern whose text is the same all day, but not in the order of days, such as the names of days. */
+  /**
+   * True for a pattern whose text is the same all day, but not in the order of days, such as the names of
+   * days.
+   */
   def isOfDays(format: Expression): Boolean = format match {
     case Literal(text: UTF8String, _) if !isLegacy && !pattern(format).exists(_.isSorted) =>
       val fields = text.toString.replaceAll("'[^']*'", "").filter(_.isLetter)

@@ -193,8 +193,8 @@ private final class Ends(intervals: Intervals, i: Int) {
 }
 
 /**
- * Like [[SearchedFunction]], for a DECIMAL column of more than 18 digits, whose values do not fit into a long. The
- * search covers all values of the type, whatever values the files have.
+ * Like [[SearchedFunction]], for a DECIMAL column of more than 18 digits, whose values do not fit into a
+ * long. The search covers all values of the type, whatever values the files have.
  */
 private[sparkzorder] final class SearchedDecimals(
     e: Expression,
@@ -263,8 +263,8 @@ private object SearchedDecimals {
   private val MaxStepsWithoutGain = 1024
 
   /**
-   * The first value of the upper part: the multiple of the greatest power of ten that lies in the interval, next to
-   * the middle. Results of rounding and of functions of texts often change there.
+   * The first value of the upper part: the multiple of the greatest power of ten that lies in the interval,
+   * next to the middle. Results of rounding and of functions of texts often change there.
    */
   private def cutOf(low: BigInteger, high: BigInteger): BigInteger = {
     val middle = low.add(high).shiftRight(1).max(low.add(BigInteger.ONE))

@@ -21,8 +21,8 @@ import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, Plann
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * The layouts in the tags of a table's files. A tag belongs to the entry of a file in the log, so the tag exists
- * as long as the file does, and RESTORE restores it.
+ * The layouts in the tags of a table's files. A tag belongs to the entry of a file in the log, so the tag
+ * exists as long as the file does, and RESTORE restores it.
  */
 private[delta] object DeltaLayouts {
   private val keys = new LayoutKeys(

@@ -90,8 +90,8 @@ private[delta] final class DeltaRows(
   }
 
   /**
-   * Runs a write of Delta that keeps the values of partitions by a TIMESTAMP: an instant stays this instant, and a text
-   * without a zone stays this text.
+   * Runs a write of Delta that keeps the values of partitions by a TIMESTAMP: an instant stays this instant,
+   * and a text without a zone stays this text.
    */
   private def withTimesAsRead[A](body: => A): A = {
     val isZoneless = files.exists(_.isZoneless)
@@ -233,8 +233,9 @@ private object DeltaRows {
 }
 
 /**
- * Ends the shuffle of Delta's write job, and keeps how many bytes it wrote. Delta does not hand the job's plan out, so
- * the event of its end brings it. A shuffle whose event is lost stays until Spark's garbage collector finds it.
+ * Ends the shuffle of Delta's write job, and keeps how many bytes it wrote. Delta does not hand the job's
+ * plan out, so the event of its end brings it. A shuffle whose event is lost stays until Spark's garbage
+ * collector finds it.
  */
 private final class ShuffleOfWrite extends QueryExecutionListener {
   private val bytes = new CompletableFuture[Long]

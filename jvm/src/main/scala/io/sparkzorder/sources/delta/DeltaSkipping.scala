@@ -92,7 +92,10 @@ private[delta] final class DeltaSkipping(
     new FileBounds(IndexContent.of(entries))
   }
 
-  /** No file is skipped because its numbers of rows and of nulls are equal: different writers may have written them. */
+  /**
+   * No file is skipped because its numbers of rows and of nulls are equal: different writers may have
+   * written them.
+   */
   private def withoutCounts(info: FileColumnInfo): FileColumnInfo =
     if (info.range == ColumnRange.Empty) info.copy(range = ColumnRange.Unknown) else info
 }

@@ -17,9 +17,9 @@ import org.apache.iceberg.util.SnapshotUtil
 import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 
 /**
- * The layouts in the summaries of a table's snapshots. A file has the sequence number of the snapshot that added
- * it, and the summary of that snapshot has the layout. Each summary also lists the earlier runs of the same
- * layout, so that their files do not become new when their snapshots expire.
+ * The layouts in the summaries of a table's snapshots. A file has the sequence number of the snapshot that
+ * added it, and the summary of that snapshot has the layout. Each summary also lists the earlier runs of the
+ * same layout, so that their files do not become new when their snapshots expire.
  */
 private[iceberg] final class IcebergLayouts(table: BaseTable) {
   import IcebergLayouts._

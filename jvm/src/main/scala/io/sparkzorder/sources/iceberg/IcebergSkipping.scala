@@ -176,7 +176,10 @@ private[iceberg] object IcebergSkipping {
     val dataType: DataType = SparkSchemaUtil.convert(stored)
     private val values = new IcebergValues(id, stored, dataType)
 
-    /** Nothing is known if a bound cannot be read, because the field had another type when the file was written. */
+    /**
+     * Nothing is known if a bound cannot be read, because the field had another type when the file was
+     * written.
+     */
     def of(file: DataFile): FileColumnInfo =
       try sure(values.of(file))
       catch { case NonFatal(_) => FileColumnInfo(ColumnRange.Unknown, 0L, file.recordCount) }

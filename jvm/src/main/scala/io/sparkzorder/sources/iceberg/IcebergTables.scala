@@ -138,7 +138,10 @@ private final class IcebergScan(table: BaseTable, name: String)
 
 private object IcebergTables {
 
-  /** A query's scan with its table: not that of a stream, of changes, of a rewrite, or of an older state by options. */
+  /**
+   * A query's scan with its table: not that of a stream, of changes, of a rewrite, or of an older state by
+   * options.
+   */
   private object BatchScan {
     def unapply(leaf: LogicalPlan): Option[(DataSourceV2ScanRelation, SparkTable, BaseTable)] =
       leaf match {

@@ -80,8 +80,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   }
 
   /**
-   * True if the run cannot be committed any more. On a store, a record whose request has failed may still appear,
-   * unless another record declares the run dead.
+   * True if the run cannot be committed any more. On a store, a record whose request has failed may still
+   * appear, unless another record declares the run dead.
    */
   private def isOver(run: String, cause: Throwable): Boolean =
     !isCommitting || cause.isInstanceOf[ZOrderException] || !ObjectStore.isOne(state.fs) ||
@@ -139,7 +139,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   /**
    * Gives the new files their names.
    *
-   * @param index updates the index, also if some folders have a conflict: no later run updates it for the others
+   * @param index updates the index, also if some folders have a conflict: no later run updates it for the
+   *   others
    * @return milliseconds that it took
    */
   protected def publish(number: Long, record: Record, phases: Phases)(index: => Unit): Long = {

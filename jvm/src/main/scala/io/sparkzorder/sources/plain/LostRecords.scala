@@ -12,15 +12,15 @@ import io.sparkzorder.table.{TableFiles, TokenFile}
 import io.sparkzorder.util.{ManyFiles, Paths}
 
 /**
- * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of the run:
- * a person has removed the record, or has moved the folder here from another table.
+ * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of
+ * the run: a person has removed the record, or has moved the folder here from another table.
  */
 private[plain] final class LostRecords(table: TableState) {
   private val state = table.state
 
   /**
-   * Refuses such a folder. Folders that the statement does not touch, or that are tables of their own, may have such
-   * runs.
+   * Refuses such a folder. Folders that the statement does not touch, or that are tables of their own, may
+   * have such runs.
    *
    * @param tokens the tokens that the listing has found beside the data
    * @param chosen the folders that the statement touches
@@ -64,11 +64,11 @@ private[plain] final class LostRecords(table: TableState) {
   }
 
   /**
-   * Folders in which a run may have hidden files. The runs of a table have intents. If the table has no record at all,
-   * its whole state may have been removed, so each folder is listed once more.
+   * Folders in which a run may have hidden files. The runs of a table have intents. If the table has no
+   * record at all, its whole state may have been removed, so each folder is listed once more.
    */
   private def candidates(log: TableLog, folders: Seq[Path]): Seq[(Path, String)] = {
-    val noted = new Intents(state).runs()
+    val ofIntents = new Intents(state).runs()
       .filter(log.commitOf(_).isEmpty).toSeq
       .flatMap(run => folders.map(_ -> run))
     val listed =
@@ -78,10 +78,13 @@ private[plain] final class LostRecords(table: TableState) {
           state.files(f).filter(_.isDirectory).map(d => f -> RunFolder.runOf(d.getPath.getName)))
           .flatten.collect { case (f, Some(run)) => f -> run }
       }
-    (noted ++ listed).distinct
+    (ofIntents ++ listed).distinct
   }
 
-  /** Where replaced files of a run are hidden that belong to the folder again, as the token of a conflict tells. */
+  /**
+   * Where replaced files of a run are hidden that belong to the folder again, as the token of a conflict
+   * tells.
+   */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(table.root, folder)
     val seen = Seq(state.own(relative, run), state.closed(relative, run))
@@ -94,7 +97,10 @@ private[plain] final class LostRecords(table: TableState) {
     } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden)
   }
 
-  /** True if a hidden file does not belong to the folder: a file of its name is there, or the run has not replaced it. */
+  /**
+   * True if a hidden file does not belong to the folder: a file of its name is there, or the run has not
+   * replaced it.
+   */
   private def isGivenBack(
       folder: Path,
       run: String,

@@ -160,7 +160,10 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   def changes: Seq[String] =
     if (inputs.target.format != ParquetFiles) Nil else int96.toSeq ++ structs
 
-  /** With a setting, Spark shifts INT96 of writers other than parquet-mr. The new files are written by parquet-mr. */
+  /**
+   * With a setting, Spark shifts INT96 of writers other than parquet-mr. The new files are written by
+   * parquet-mr.
+   */
   private def int96: Option[String] =
     files.find(f => !f.createdBy.startsWith("parquet-mr") && hasInt96(f.schema)).map { f =>
       val key = SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION.key
@@ -172,7 +175,10 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   private def hasInt96(schema: MessageType): Boolean =
     schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
 
-  /** If a file has none of the fields that a query reads of a struct, the struct is NULL; new files have all fields. */
+  /**
+   * If a file has none of the fields that a query reads of a struct, the struct is NULL; new files have all
+   * fields.
+   */
   private def structs: Seq[String] = {
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>
       structsIn(f.schema, Nil).map { case (path, fields) => (path, fields, f) })

@@ -138,7 +138,8 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
 
 /**
  * Where the rewritten files of a plain table go, and how readers come to see them: [[InPlace]] of their
- * inputs, [[Beside]] them, or [[Into]] another directory. The methods are called in the order in which they stand here.
+ * inputs, [[Beside]] them, or [[Into]] another directory. The methods are called in the order in which they
+ * stand here.
  */
 private[plain] trait PlainCommitter {
 

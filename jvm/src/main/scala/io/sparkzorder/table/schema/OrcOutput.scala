@@ -134,7 +134,8 @@ private[sparkzorder] object OrcOutput {
 private[sparkzorder] object OrcZones {
 
   /**
-   * Refuses files from a zone with other rules than the zone of this JVM, in which the tasks are assumed to run.
+   * Refuses files from a zone with other rules than the zone of this JVM, in which the tasks are assumed to
+   * run.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */

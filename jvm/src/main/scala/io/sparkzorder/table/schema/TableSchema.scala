@@ -102,8 +102,9 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * The Spark schema in a footer; None if it cannot be parsed, and no file is to be written. New files would lose
-   * what only that schema has: defaults of columns that older files lack, types that Spark stores as others, comments.
+   * The Spark schema in a footer; None if it cannot be parsed, and no file is to be written. New files would
+   * lose what only that schema has: defaults of columns that older files lack, types that Spark stores as
+   * others, comments.
    */
   private def sparkSchema(
       footer: ScannedFile,

@@ -58,9 +58,9 @@ private[sparkzorder] final case class ScannedFile(
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
 
   /**
-   * True if all readers see the same dates and timestamps in a Parquet file. In other files Spark converts early
-   * values from the Julian calendar, depending on the file and the session. The rule is that of Spark's
-   * `DataSourceUtils`.
+   * True if all readers see the same dates and timestamps in a Parquet file. In other files Spark converts
+   * early values from the Julian calendar, depending on the file and the session. The rule is that of
+   * Spark's `DataSourceUtils`.
    */
   def isProleptic: Boolean =
     keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&

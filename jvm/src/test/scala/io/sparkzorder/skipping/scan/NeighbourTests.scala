@@ -59,6 +59,9 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
           "SELECT id FROM fact JOIN days USING (day) JOIN (VALUES (3, 'x'), (5, 'y')) m (month, name) " +
             "USING (month) WHERE name = 'x'",
           1)
+        reads(
+          "SELECT f.id FROM (SELECT * FROM days WHERE month = 3) d LEFT JOIN fact f ON f.day = d.day",
+          1)
       }
     }
   }
@@ -97,7 +100,7 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
     "a file that is missing from a table with runs is no file without rows, for V1 and V2 readers") {
     withTableDir { dir =>
       write(shuffled(200, 4), dir)
-      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      sql(s"OPTIMIZE TABLE '$dir' ZORDER BY a").collect()
       val rows = bag(read(dir))
       for (v1 <- Seq("parquet", "")) inConf(
         "spark.sql.sources.useV1SourceList" -> v1,

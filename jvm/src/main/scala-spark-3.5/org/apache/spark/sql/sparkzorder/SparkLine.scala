@@ -26,7 +26,10 @@ object SparkLine {
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command, None)
 
-  /** The shuffle of an exchange that has run. None for one of an accelerator, of which Spark 3.5 does not tell it. */
+  /**
+   * The shuffle of an exchange that has run. None for one of an accelerator, of which Spark 3.5 does not
+   * tell it.
+   */
   def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = exchange match {
     case s: ShuffleExchangeExec => Some(s.shuffleDependency.shuffleId)
     case _ => None
