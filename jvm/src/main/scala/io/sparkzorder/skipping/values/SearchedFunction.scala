@@ -240,6 +240,7 @@ private object Cuts {
       case _ => false
     }
     variable.dataType match {
+      case DateType => new Cuts(Nil, null, MICROS_PER_DAY, isOfDays)
       case TimestampType => times(1, zone)
       case TimestampNTZType => times(1, "UTC")
       case LongType if e.exists(_.isInstanceOf[MillisToTimestamp]) => times(1000, zone)

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.skipping.values
 
-import java.time.{LocalDateTime, ZoneId, ZoneOffset}
+import java.time.{LocalDate, LocalDateTime, ZoneId, ZoneOffset}
 
 import scala.util.Random
 
@@ -118,6 +118,28 @@ class PieceSuite extends AnyFunSuite {
         }
       }
     }
+  }
+
+  test("the days of a month by its name are found in two years, of a date as of a moment") {
+    val zone = Some("Europe/Berlin")
+    val november = Intervals.ofBytes(Seq("Nov 2024".getBytes("US-ASCII")))
+    def found(variable: Expression, time: Expression, range: (Long, Long)): Seq[(Long, Long)] = {
+      val text = DateFormatClass(time, Literal("MMM yyyy"), zone)
+      val known = Some(KnownRange(range._1, range._2, isOfAllFiles = true))
+      val intervals = new SearchedFunction(text, variable).valuesFor(november, false, known)
+      Intervals.joined(intervals.asInstanceOf[LongIntervals].ranges)
+    }
+    def day(date: String) = LocalDate.parse(date).toEpochDay
+    def midnight(date: String) =
+      LocalDate.parse(date).atStartOfDay(ZoneId.of(zone.get)).toEpochSecond * 1000000L
+    val date = BoundReference(0, DateType, nullable = true)
+    assert(found(
+      date,
+      Cast(date, TimestampType, zone),
+      (day("2023-01-01"), day("2024-12-31"))) === Seq((day("2024-11-01"), day("2024-11-30"))))
+    val moment = BoundReference(0, TimestampType, nullable = true)
+    assert(found(moment, moment, (midnight("2023-01-01"), midnight("2025-01-01") - 1)) === Seq(
+      (midnight("2024-11-01"), midnight("2024-12-01") - 1)))
   }
 
   private def micros(local: String): Long =
