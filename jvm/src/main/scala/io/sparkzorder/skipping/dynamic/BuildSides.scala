@@ -83,19 +83,6 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       fitsPlan(side, onlyInBroadcast) && (!isCopy || isPlannedAlike(side, conf)) &&
       (onlyInBroadcast || runsAlike(side))
 
-  /**
-   * True if another run of the plans costs far less than reading the files that their results may prune.
-   * How many files the results prune is not known before the run: each file may have one of a thousand keys.
-   * The run must therefore be so cheap that it does not hurt if it prunes nothing.
-   *
-   * @param share the share of the files of the relation that the results keep
-   */
-  def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalPlan): Boolean = {
-    val cost = plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum
-    val gain = BigDecimal(relation.stats.sizeInBytes) * (1 - share)
-    BigDecimal(if (cost <= CheapRun) cost else cost * MaxLoss) < gain
-  }
-
   /** True if a second run of a subquery gives the same rows, and is small enough. */
   def canRunAgain(query: LogicalPlan): Boolean =
     Repeatability.makesSameRows(query) && runsAlike(query) &&
@@ -209,10 +196,4 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   private val MaxRows = BigInt(1000000)
   private val MaxJoins = 10
   private val MaxJoinsOfSecondRun = 4
-
-  /** Below this size, a second run costs about as much as starting its tasks. */
-  private val CheapRun = BigInt(1 << 20)
-
-  /** A larger second run that prunes no file reads at most a sixteenth of what the query reads anyway. */
-  private val MaxLoss = 16
 }

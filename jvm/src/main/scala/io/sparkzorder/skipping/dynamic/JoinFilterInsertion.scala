@@ -8,7 +8,7 @@ import java.util.IdentityHashMap
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.optimizer.{BuildLeft, BuildRight}
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
-import org.apache.spark.sql.catalyst.plans.{ExistenceJoin, InnerLike}
+import org.apache.spark.sql.catalyst.plans.InnerLike
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.TreePattern.PLAN_EXPRESSION
 import org.apache.spark.sql.execution.datasources.{
@@ -193,18 +193,21 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
-    val toBuild =
-      if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters ++ ofSmall(stream, build)
+    val toBuild = (if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters) ++
+      (if ((own ++ others).exists(_.isUsed)) Nil else ofStream(stream, build, join))
     (newStream, if (toBuild.isEmpty) whole else reusable(build.plan, toBuild))
   }
 
   /**
-   * The keys of a small side where the join can broadcast only the larger side, by a second run. An example is
+   * The keys and bounds of the side that Spark does not take for the smaller one, or that the join cannot
+   * broadcast, by a second run of this side. An example is
    * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`.
    */
-  private def ofSmall(stream: Side, build: Side): Seq[KeyFilter] =
-    if (BuildSides.sizeOf(stream.plan) >= BuildSides.sizeOf(build.plan)) Nil
-    else equalKeys(build, stream, rewrite(stream.plan, Nil), onlyInBroadcast = false)
+  private def ofStream(stream: Side, build: Side, join: Join): Seq[KeyFilter] = {
+    val whole = rewrite(stream.plan, Nil)
+    equalKeys(build, stream, whole, onlyInBroadcast = false) ++
+      conditions(build, stream, whole, join.condition)
+  }
 
   /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
   private def shuffled(
@@ -218,7 +221,8 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = reusable(stream.plan, stream.filters ++ own ++ others)
-    val newBuild = reusable(build.plan, build.filters)
+    val toBuild = if ((own ++ others).exists(_.isUsed)) Nil else ofStream(stream, build, join)
+    val newBuild = reusable(build.plan, build.filters ++ toBuild)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
 
@@ -288,18 +292,18 @@ private[dynamic] final class JoinFilterInsertion(
       key.dataType == ofBuild.dataType
 
   /**
-   * Filters by keys that follow from a disjunction with subqueries, such as
+   * Filters by keys that follow from a condition with subqueries, such as
    * `a IN (SELECT ..) OR b IN (SELECT ..) OR c = 5`. At this point, each subquery is a join that adds a
    * column: true if the row has a partner.
    */
   private def ofExistence(filter: Filter): Seq[KeyFilter] = {
-    val joins = existenceJoins(filter.child)
+    val joins = ExistenceColumns.in(filter.child)
     if (joins.isEmpty) Nil
     else {
       lazy val isPlain = StrictExpressions.isPlain(filter)
       lazy val isTotal = TotalExpressions.isTotal(filter)
-      splitConjunctivePredicates(filter.condition).collect { case o: Or => o }.flatMap { either =>
-        val parts = splitDisjunctivePredicates(either)
+      splitConjunctivePredicates(filter.condition).flatMap { condition =>
+        val parts = ExistenceColumns.alternatives(condition)
         val sources = parts.map { part =>
           splitConjunctivePredicates(part).collectFirst {
             case a: Attribute if joins.contains(a.exprId) => joins(a.exprId)
@@ -310,18 +314,11 @@ private[dynamic] final class JoinFilterInsertion(
           None
         else {
           val (keys, of) = sources.flatten.unzip
-          Some(KeyFilter(struct(keys), of, isOneOf = true, isPlain, isTotal))
+          val key = if (keys.size == 1) keys.head else struct(keys)
+          Some(KeyFilter(key, of, isOneOf = keys.size > 1, isPlain, isTotal))
         }
       }
     }
-  }
-
-  private def existenceJoins(plan: LogicalPlan): Map[ExprId, Join] = plan match {
-    case j @ Join(_, _, ExistenceJoin(exists), _, _) =>
-      existenceJoins(j.left) + (exists.exprId -> j)
-    case p: Project => existenceJoins(p.child)
-    case f: Filter => existenceJoins(f.child)
-    case _ => Map.empty
   }
 
   private def ofExistence(join: Join, above: LogicalPlan): Option[(Expression, KeySource)] =
@@ -374,7 +371,8 @@ private[dynamic] final class JoinFilterInsertion(
 
   private def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
-    val (worth, others) = safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r)))
+    val (worth, others) =
+      safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r, columns)))
     val forRecord = r match {
       case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isRecorded(f.keys, l))
       case _ => Nil

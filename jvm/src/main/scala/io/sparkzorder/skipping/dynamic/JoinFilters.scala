@@ -86,7 +86,7 @@ private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends Pre
       val queries = filter.collect { case s: ScalarSubquery => s.plan }
       queries.forall(BuildSides.canRunAgain) &&
       filter.references.flatMap(a => columns.share(Seq(a), r)).reduceOption(_ min _).exists {
-        share => BuildSides.isCheaper(queries, share, r)
+        share => columns.isCheaper(queries, share, r)
       }
     }
 }

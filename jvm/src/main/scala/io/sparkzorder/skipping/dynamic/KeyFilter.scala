@@ -69,11 +69,12 @@ private[dynamic] final case class KeyFilter(
     if (canFailOnRows || !sources.forall(_.canRunAgain)) None
     else Some(copy(sources = sources.map(_.forRows)))
 
-  def isWorth(share: Double, relation: LogicalPlan): Boolean =
-    sources.forall(_.isWorth(share, relation)) && {
+  /** @param columns of the query, which tell what another run of a side reads */
+  def isWorth(share: Double, relation: LogicalPlan, columns: PrunableColumns): Boolean =
+    sources.forall(_.isWorth(share, relation, columns)) && {
       // several additional runs, each of them cheap, can together cost more than they save
       val again = sources.filterNot(_.isFree).map(_.build)
-      !isOneOf || again.size <= 2 || BuildSides.isCheaper(again, share, relation)
+      !isOneOf || again.size <= 2 || columns.isCheaper(again, share, relation)
     }
 
   /**
@@ -131,8 +132,8 @@ private[dynamic] trait KeySource {
    *
    * @param share the share of the files of the relation that one key keeps
    */
-  def isWorth(share: Double, relation: LogicalPlan): Boolean =
-    isFree || BuildSides.isCheaper(Seq(build), share, relation)
+  def isWorth(share: Double, relation: LogicalPlan, columns: PrunableColumns): Boolean =
+    isFree || columns.isCheaper(Seq(build), share, relation)
 
   private[dynamic] var isUsed: Boolean = false
 

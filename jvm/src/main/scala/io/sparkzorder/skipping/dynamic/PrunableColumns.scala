@@ -9,10 +9,12 @@ import scala.collection.mutable
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.planning.PhysicalOperation
+import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
+import io.sparkzorder.skipping.predicate.CompiledFilters
 import io.sparkzorder.skipping.scan.{
   FormatTable,
   IndexPruning,
@@ -46,6 +48,44 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
     val shares = keys.map(known(_, relation))
     if (shares.contains(None)) None
     else Some(shares.flatten.sum).filter(_ <= PrunableColumns.MaxShare)
+  }
+
+  /**
+   * True if another run of the plans costs far less than reading the files that their results may prune.
+   * How many files the results prune is not known before the run: each file may have one of a thousand keys.
+   * The run must therefore be so cheap that it does not hurt if it prunes nothing.
+   *
+   * @param share the share of the files of the relation that the results keep
+   */
+  def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalPlan): Boolean = {
+    val gain = BigDecimal(relation.stats.sizeInBytes) * (1 - share)
+    def pays(cost: BigDecimal) =
+      (if (cost <= PrunableColumns.CheapRun) cost else cost * PrunableColumns.MaxLoss) < gain
+    pays(BigDecimal(plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum)) ||
+    pays(plans.map(bytesRead).sum)
+  }
+
+  /** The bytes that a run of the plan reads, without the files that the conditions of a scan prune. */
+  private def bytesRead(plan: LogicalPlan): BigDecimal = plan match {
+    case PhysicalOperation(_, conditions, leaf: LeafNode) =>
+      val all = BigDecimal(leaf.stats.sizeInBytes)
+      val known = conditions.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
+      if (known.isEmpty) all else all * shareRead(leaf, known)
+    case node => node.children.map(bytesRead).sum
+  }
+
+  private def shareRead(leaf: LogicalPlan, conditions: Seq[Expression]): Double = {
+    val compiled: Seq[CompiledFilters] = leaf match {
+      case r: LogicalRelation if ScanStrategy.canIndex(r) =>
+        val ofRelation = conditions.filter(ScanFilters.isOnData(_, r))
+        pruningOf(r).toSeq.flatMap(_.ask(ofRelation)).flatMap(_.filter)
+      case scan => tableOf(scan).toSeq.map { table =>
+          table.known(
+            conditions.filter(FormatTable.isOnData(_, scan, table)),
+            FormatTable.columnsOf(scan.output))
+        }
+    }
+    compiled.map(_.shareKept).reduceOption(_ max _).getOrElse(1.0)
   }
 
   /**
@@ -106,4 +146,10 @@ private[dynamic] object PrunableColumns {
 
   /** If one key keeps more than this share of the files, filtering is not worth its cost. */
   val MaxShare = 0.9
+
+  /** Below this number of bytes, a second run costs about as much as starting its tasks. */
+  private val CheapRun = BigDecimal(1 << 20)
+
+  /** A larger second run that prunes no file reads at most a sixteenth of what the query reads anyway. */
+  private val MaxLoss = 16
 }

@@ -73,6 +73,13 @@ private[sparkzorder] sealed abstract class CompiledFilters(
 
   private lazy val keys = new KeysInFiles(columns, bounds, caseSensitive)
 
+  /** The share of the files that the filters keep. */
+  def shareKept: Double = {
+    val live = (0 until bounds.table.size).filter(bounds.table.isLive)
+    if (live.isEmpty) 1.0
+    else live.count(byGroup.decide(_) == FilePruner.Read).toDouble / live.size
+  }
+
   /** The share of the files that one value of `key` keeps on average; None if it is not known. */
   def shareKeptBy(key: Expression): Option[Double] = keys.share(key)
 

@@ -228,14 +228,14 @@ private[predicate] object Membership {
         case _ => None
       }
     }
+  }
 
-    /** A constant text whose bytes are valid UTF-8. */
-    private object Text {
-      def unapply(e: Expression): Option[String] =
-        if (e.dataType != StringType) None
-        else Folded.value(e).collect {
-          case s: UTF8String if UTF8String.fromString(s.toString) == s => s.toString
-        }
-    }
+  /** A constant text whose bytes are valid UTF-8. */
+  private[predicate] object Text {
+    def unapply(e: Expression): Option[String] =
+      if (e.dataType != StringType) None
+      else Folded.value(e).collect {
+        case s: UTF8String if UTF8String.fromString(s.toString) == s => s.toString
+      }
   }
 }

@@ -39,6 +39,8 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or NULL
  * c = NULL, c < NULL   never                                    never
  * c IN (v, NULL)       as c IN (v)                              never
+ * concat(a, 'x', b)    a = v AND b = w keeps it, for each x     as for other expressions
+ *   = 'vxw'            in the constant
  * a AND b              both keep it                             NOT a or NOT b keeps it
  * a OR b               one of them keeps it                     NOT a and NOT b keep it
  * COALESCE, IF, CASE   one of the branches keeps it             likewise
@@ -79,7 +81,9 @@ private[sparkzorder] final class PredicateCompiler(
   private final class Truth(e: Expression) {
     private lazy val membership = Membership.of(e)
     lazy val isTrue: FileTest =
-      membership.flatMap(_.ifTrue).fold(single(e, negated = false))(apply(_))
+      membership.flatMap(_.ifTrue).fold {
+        FileTest.and(single(e, negated = false) +: JoinedTexts.equal(e).map(apply(_)).toSeq)
+      }(apply(_))
     lazy val isFalse: FileTest =
       membership.flatMap(_.ifFalse).fold(single(e, negated = true))(apply(_))
     lazy val isNull: FileTest = nullTest(e)

@@ -250,6 +250,16 @@ private[sparkzorder] object Intervals {
     (ByteEnd(prefix, inclusive = true), above)
   }
 
+  /** The texts of a set, each with the same bytes before it. */
+  def behind(prefix: Array[Byte], set: ByteIntervals): ByteIntervals = {
+    val (least, greatest) = rangeOfPrefix(prefix)
+    ofByteRanges(set.ranges.map { case (low, high) =>
+      (
+        if (low.isEndless) least else low.copy(value = prefix ++ low.value),
+        if (high.isEndless) greatest else high.copy(value = prefix ++ high.value))
+    })
+  }
+
   /** The values that are in any of the sets. Longs and byte strings cannot be mixed. */
   def union(sets: Seq[Intervals]): Intervals = sets.filterNot(_.isEmpty) match {
     case Seq() => none

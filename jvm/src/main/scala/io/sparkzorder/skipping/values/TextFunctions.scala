@@ -54,7 +54,9 @@ private[sparkzorder] object TextFunctions {
       case StringLocate(ConstantText(part), TheText(), Literal(1, _)) =>
         Some(new PlaceOfPart(part))
       case RegExpExtract(TheText(), ConstantText(pattern), Literal(group: Int, _))
-          if RegexPattern.isBeginning(pattern.toString, group) => Some(ExtractedBeginning)
+          if RegexPattern.isBeginning(pattern.toString, group) => Some(new ExtractedPart(""))
+      case RegExpExtract(TheText(), ConstantText(pattern), Literal(1, _)) =>
+        RegexPattern.beforeGroup(pattern.toString).map(new ExtractedPart(_))
       case RegExpInStr(TheText(), ConstantText(pattern), _) => foundAtBeginning(pattern)
       case Size(RegExpExtractAll(TheText(), ConstantText(pattern), _: Literal), _) =>
         foundAtBeginning(pattern)
@@ -210,12 +212,7 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
     else FirstCharacters(count).valuesFor(results, ofNulls = false, None) match {
       case rest: ByteIntervals if !rest.isEmpty =>
         val bytes = beginning.getBytes
-        val (least, greatest) = Intervals.rangeOfPrefix(bytes)
-        val found = Intervals.ofByteRanges(rest.ranges.map { case (low, high) =>
-          (
-            if (low.isEndless) least else low.copy(value = bytes ++ low.value),
-            if (high.isEndless) greatest else high.copy(value = bytes ++ high.value))
-        })
+        val found = Intervals.behind(bytes, rest)
         if (isOfAllFiles) found else found.union(Intervals.ofPrefix(bytes).complement)
       case none => none
     }
@@ -259,12 +256,17 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
     }.map(ByteEnd(_, inclusive = true))
 }
 
-/** A beginning of the text, or the empty text where the pattern was not found. */
-private[values] object ExtractedBeginning extends ChangedText {
+/**
+ * What follows some letters with which the text begins, up to any place; or the empty text where the pattern was
+ * not found.
+ */
+private[values] final class ExtractedPart(letters: String) extends ChangedText {
   private val Empty = Array.emptyByteArray
+  private val before = letters.getBytes(UTF_8)
 
   override protected def texts(results: ByteIntervals): Intervals =
-    if (results.overlaps(Empty, Empty)) ByteIntervals.all else Beginning.of(results)
+    if (results.overlaps(Empty, Empty)) ByteIntervals.all
+    else Intervals.behind(before, Beginning.of(results))
 }
 
 /** The bytes of the text. */

@@ -96,6 +96,14 @@ private[sparkzorder] object RegexPattern {
     })
   }
 
+  /**
+   * The letters between the `^` with which a pattern begins and its first group, if the match of this group is
+   * what follows these letters in the text. An example is `^C-([0-9]+)`.
+   */
+  def beforeGroup(pattern: String): Option[String] = letters(pattern).collect {
+    case (text, rest) if rest.startsWith("(") && isBeginning("^" + rest, 1) => text
+  }
+
   /** True if a class of characters is open at the end of a part of a pattern. */
   private def isInClass(part: String): Boolean = {
     var (depth, i) = (0, 0)
@@ -109,7 +117,12 @@ private[sparkzorder] object RegexPattern {
   }
 
   /** The letters after `^` with which every such text begins; None if there are none. */
-  def of(pattern: String): Option[LikePattern] =
+  def of(pattern: String): Option[LikePattern] = letters(pattern).map { case (text, rest) =>
+    LikePattern(text, if (rest.isEmpty) LikePattern.Beginning else LikePattern.Part)
+  }
+
+  /** The letters after `^`, of which there is at least one, and the rest of the pattern. */
+  private def letters(pattern: String): Option[(String, String)] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
     // Java takes such marks out before it looks at repetitions
     else if (pattern.contains("\\Q")) None
@@ -130,8 +143,7 @@ private[sparkzorder] object RegexPattern {
       // the last character may occur zero times
       val isOptional = i < pattern.length && repetitions(pattern(i))
       if (isOptional) text.setLength(last)
-      val extent = if (i == pattern.length) LikePattern.Beginning else LikePattern.Part
-      if (text.isEmpty) None else Some(LikePattern(text.toString, extent))
+      if (text.isEmpty) None else Some((text.toString, pattern.substring(i)))
     }
 }
 

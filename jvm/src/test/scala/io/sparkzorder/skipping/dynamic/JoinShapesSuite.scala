@@ -137,6 +137,22 @@ class JoinShapesSuite extends StarTestBase {
     "SELECT * FROM fact f WHERE f.item = 1 AND (f.day < 50 OR EXISTS " +
       "(SELECT 1 FROM days d WHERE d.month = 3 AND f.day = d.day))" -> 2,
     "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.nk IS NULL" -> 9,
+    // a second run of a part of a table, which is small by the condition of the part
+    "SELECT * FROM fact a JOIN fact b ON a.day = b.day + 1 WHERE a.day BETWEEN 320 AND 330" -> 3,
+    "SELECT * FROM promos p LEFT JOIN fact f ON f.day BETWEEN p.a AND p.b WHERE p.name = 'x'" -> 1,
+    s"SELECT d.day, x.n FROM $March LEFT JOIN LATERAL (SELECT count(*) n FROM fact f WHERE f.day = d.day) x " +
+      "ON true" -> 1,
+    // a membership as a column, or with values in its place
+    "SELECT * FROM fact f WHERE CASE WHEN f.day IN (SELECT day FROM days WHERE month = 3) THEN TRUE " +
+      "ELSE FALSE END" -> 1,
+    "SELECT * FROM fact f WHERE IF(f.day IN (SELECT day FROM days WHERE month = 3), 'in', 'out') = 'in'" ->
+      1,
+    "SELECT * FROM (SELECT *, EXISTS (SELECT 1 FROM days d WHERE d.day = f.day AND d.month = 3) hit " +
+      "FROM fact f) WHERE hit" -> 1,
+    "SELECT * FROM fact f WHERE CASE WHEN f.day IN (SELECT day FROM days WHERE month = 3) THEN FALSE " +
+      "ELSE TRUE END" -> 16,
+    "SELECT * FROM fact f WHERE CASE WHEN f.nk IN (SELECT day FROM days WHERE month = 3) THEN TRUE " +
+      "ELSE f.day > 1500 END" -> 2,
     "SELECT * FROM fact f WHERE f.day NOT IN (SELECT day FROM days WHERE month = 3) OR f.day = 5" -> 16,
     "SELECT * FROM fact f WHERE f.day IN (SELECT day FROM days WHERE month = 3) OR f.amount % 3 = 1" ->
       16,

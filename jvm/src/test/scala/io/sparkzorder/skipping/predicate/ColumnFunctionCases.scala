@@ -596,6 +596,8 @@ private[predicate] object ColumnFunctionCases {
       "regexp_replace(c, '\\\\s', '')",
       "regexp_extract(c, '^([a-z]+)', 1)",
       "regexp_extract(c, '^([a-c]+)|x', 1)",
+      "regexp_extract(c, '^a([b-z]*)', 1)",
+      "regexp_extract(c, '^a-?(.)', 1)",
       "regexp_extract(c, '^[0-9]+', 0)",
       "regexp_extract(c, 'b', 0)",
       "regexp_instr(c, '^ab')",

@@ -296,6 +296,8 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |cast(split(c, '-')[1] as int) = 2; initcap(c) = 'C-001'; overlay(c PLACING 'X' FROM 2 FOR 1) = 'CX001';
       |rpad(c, 2, ' ') = 'C-'; rpad(c, 7, ' ') = 'C-002  '; lpad(c, 7, '*') = '**C-002'; lpad(c, 2, '*') = 'C-';
       |trim(LEADING 'C-' FROM c) = '001'; regexp_extract(c, '^(C-)', 1) = 'C-'; regexp_extract(c, '^(D)', 1) = '';
+      |regexp_extract(c, '^C-([0-9]+)', 1) = '01'; regexp_extract(c, '^C-(.*)$', 1) = '01x'; regexp_extract(c, '^C-(7)', 1) = '';
+      |regexp_extract(c, '^C\\-0?(.+)$', 1) = '02';
       |concat(left(c, 1), right(c, 1)) = 'Cx'; concat(substr(c, 1, 1), substr(c, 4, 2)) = 'C01'; lower(c) || c > 'c-00';
       |regexp_count(c, '^D') = 0; regexp_instr(c, '^C-0') = 1; cast(c as binary) = X'432D303031';
       |cast(replace(c, 'C-', '') as int) = 1; split_part(c, '0', 3) = '1'; substring_index(c, '0', 2) = 'C-0'""",
@@ -304,7 +306,8 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |ascii(c) > 67; regexp_replace(c, '[^0-9]', '') = '1'; regexp_replace(c, '^C-', '') = '11'; split_part(c, '-', 2) = '1';
       |split(c, '-')[1] >= '1'; overlay(c PLACING 'X' FROM 2 FOR 1) = 'C-001'; rpad(c, 2, ' ') != 'C-';
       |rpad(c, 7, ' ') = 'C-1    '; lpad(c, 2, '*') = 'D-'; trim(LEADING 'C-' FROM c) = '1'; ascii(c) IS NULL;
-      |regexp_extract(c, '^([A-Z])', 1) = 'D'; concat(substr(c, 1, 1), substr(c, 3, 2)) = 'C1'; lower(c) || c > 'c-1';
+      |regexp_extract(c, '^([A-Z])', 1) = 'D'; regexp_extract(c, '^C-([0-9]+)', 1) = '1';
+      |regexp_extract(c, '^C\\-(.*)$', 1) > '02'; regexp_extract(c, '^D-(.*)', 1) = '01x'; concat(substr(c, 1, 1), substr(c, 3, 2)) = 'C1'; lower(c) || c > 'c-1';
       |regexp_count(c, '^D') > 0; cast(c as binary) = X'43'; upper(replace(c, '-', 'x')) = 'CX1'""")
 
   testSkipping(

@@ -187,6 +187,23 @@ class SeveralColumnsSuite extends SkippingTestBase {
     }
   }
 
+  test("letters before the first group of a regular expression") {
+    Seq(
+      "^C-([0-9]+)$" -> Some("C-"),
+      "^a\\.b/(.*)" -> Some("a.b/"),
+      "^ab?(c)" -> None,
+      "^ab+(c)" -> None,
+      "^a(b)?c" -> None,
+      "^a(b)+c" -> None,
+      "^a(?:b)(c)" -> None,
+      "^a(b)|c" -> None,
+      "^(b)" -> None,
+      "a(b)" -> None,
+      "^a.(b)" -> None).foreach { case (pattern, letters) =>
+      assert(RegexPattern.beforeGroup(pattern) === letters, pattern)
+    }
+  }
+
   private def micros(local: String): Long =
     LocalDateTime.parse(local).toEpochSecond(ZoneOffset.UTC) * 1000000L
 }

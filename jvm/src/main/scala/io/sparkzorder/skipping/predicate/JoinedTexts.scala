@@ -1,0 +1,123 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.predicate
+
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.types.StringType
+
+/**
+ * Comparisons of a text that is joined of several columns, as comparisons of the columns. An example is
+ * `concat(region, '|', code) = 'EU|7'`, which is true where `region = 'EU' AND code = '7'`. Where the separator
+ * occurs several times in the constant, each place may be the end of the first column.
+ */
+private[predicate] object JoinedTexts {
+
+  /** A text of more parts, or with more places where one may end, has too many ways to divide it. */
+  private val MostParts = 8
+
+  private val MostWays = 64
+  private val MostConstants = 100
+
+  /** Conditions that all hold. */
+  private type Way = Seq[Expression]
+
+  /** A condition that is true for the same rows as the given comparison; None if nothing is known. */
+  def equal(e: Expression): Option[Expression] = e match {
+    case EqualTo(Joined(ways), Membership.Text(text)) => any(Seq(text), ways)
+    case EqualTo(Membership.Text(text), Joined(ways)) => any(Seq(text), ways)
+    case In(Joined(ways), list) if list.forall(_.isInstanceOf[Literal]) => in(list, ways)
+    case InSet(Joined(ways), values) => in(values.toSeq.map(Literal(_, StringType)), ways)
+    case _ => None
+  }
+
+  private def in(list: Seq[Expression], ways: String => Option[Seq[Way]]): Option[Expression] = {
+    // NULL in the list makes no comparison true
+    val present = list.filter { case Literal(value, _) => value != null; case _ => true }
+    val texts = present.collect { case Membership.Text(text) => text }
+    if (texts.size > MostConstants || texts.size < present.size) None else any(texts, ways)
+  }
+
+  private def any(texts: Seq[String], ways: String => Option[Seq[Way]]): Option[Expression] = {
+    val all = texts.map(ways)
+    if (all.contains(None)) None
+    else Some(all.flatten.flatten.map(_.reduceOption(And).getOrElse(Literal(true)))
+      .reduceOption(Or).getOrElse(Literal(false)))
+  }
+
+  /** Gives the ways in which the parts make up a text; None if there are too many. */
+  private object Joined {
+    // a function of one column is searched as a whole: its parts go together
+    def unapply(e: Expression): Option[String => Option[Seq[Way]]] =
+      if (e.dataType != StringType || e.references.size < 2 || !e.deterministic ||
+        e.children.size > 2 * MostParts || !e.children.forall(_.dataType == StringType)) None
+      else e match {
+        case Concat(parts) if isDivided(parts) =>
+          val separators = parts.collect { case Membership.Text(text) if text.nonEmpty => text }
+          Some(text => some(text, separators)(divided(parts, text)))
+        case ConcatWs(Membership.Text(separator) +: parts) if separator.nonEmpty =>
+          Some(text =>
+            some(text, Seq(separator)) {
+              separated(parts, Some(text), separator) ++
+                // the text without any part
+                (if (text.isEmpty) separated(parts, None, separator) else Nil)
+            })
+        case _ => None
+      }
+  }
+
+  private def some(text: String, separators: Seq[String])(ways: => Seq[Way]): Option[Seq[Way]] =
+    if (separators.exists(placesOf(_, text).size >= MostParts)) None
+    else Some(ways).filter(_.size <= MostWays)
+
+  /** True if a constant stands between each two other parts. */
+  private def isDivided(parts: Seq[Expression]): Boolean =
+    parts.zip(parts.drop(1)).forall { case (a, b) => isSeparator(a) || isSeparator(b) }
+
+  private def isSeparator(part: Expression): Boolean = part match {
+    case Membership.Text(text) => text.nonEmpty
+    case _ => false
+  }
+
+  private def divided(parts: Seq[Expression], text: String): Seq[Way] = parts match {
+    case Membership.Text(constant) +: rest =>
+      if (text.startsWith(constant)) divided(rest, text.drop(constant.length)) else Nil
+    case Seq(last) => Seq(Seq(is(last, text)))
+    case part +: Membership.Text(separator) +: rest =>
+      placesOf(separator, text).flatMap { at =>
+        divided(rest, text.drop(at + separator.length)).map(is(part, text.take(at)) +: _)
+      }
+    case _ => if (text.isEmpty) Seq(Nil) else Nil
+  }
+
+  /** @param text None if all parts must be NULL, which `concat_ws` leaves out */
+  private def separated(
+      parts: Seq[Expression],
+      text: Option[String],
+      separator: String): Seq[Way] = parts match {
+    case part +: rest =>
+      def starting(value: String, others: Option[String]): Seq[Way] = part match {
+        case Membership.Text(constant) =>
+          if (constant == value) separated(rest, others, separator) else Nil
+        case _ => separated(rest, others, separator).map(is(part, value) +: _)
+      }
+      val asNull =
+        if (isConstant(part)) Nil else separated(rest, text, separator).map(IsNull(part) +: _)
+      asNull ++ text.toSeq.flatMap { t =>
+        starting(t, None) ++ placesOf(separator, t).flatMap { at =>
+          starting(t.take(at), Some(t.drop(at + separator.length)))
+        }
+      }
+    case _ => if (text.isEmpty) Seq(Nil) else Nil
+  }
+
+  private def isConstant(part: Expression): Boolean = part match {
+    case Membership.Text(_) => true
+    case _ => false
+  }
+
+  private def is(part: Expression, text: String): Expression = EqualTo(part, Literal(text))
+
+  private def placesOf(separator: String, text: String): Seq[Int] =
+    (0 to text.length - separator.length).filter(text.startsWith(separator, _))
+}
