@@ -28,6 +28,8 @@ abstract class ZOrderSessionSuite extends QueryTest with SharedSparkSession {
       .set("spark.sql.extensions", classOf[ZOrderExtensions].getName)
       .set("spark.sql.shuffle.partitions", "3")
       .set("spark.ui.enabled", "false")
+      // each execution writes its plan down for the UI: in one line of text instead of two pages
+      .set("spark.sql.ui.explainMode", "simple")
       .set("spark.hadoop.fs.file.impl", classOf[LocalFiles].getName)
       .set("spark.sql.planChangeValidation", validatesPlans.toString)
       .set("spark.sql.lightweightPlanChangeValidation", validatesPlans.toString)

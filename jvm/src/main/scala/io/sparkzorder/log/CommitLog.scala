@@ -108,6 +108,14 @@ private[sparkzorder] final case class LogFiles(
 }
 
 private[sparkzorder] object LogFiles {
+  private val Name = "_([1-9][0-9]{0,17})".r
+
+  /** The number of a record by the name of its file; None for another file, also for a copy such as `_05`. */
+  def numberOf(name: String): Option[Long] = name match {
+    case Name(number) => Some(number.toLong)
+    case _ => None
+  }
+
   def doneMark(number: Long): String = s"_${number}_done"
 
   /** True for the name of a file that [[LogFiles]] contains. */
@@ -180,7 +188,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     LogFiles(
       listed.flatMap(s =>
         Checkpoint.numberOf(s.getPath.getName).map(idOf(s, _))).sortBy(_.number),
-      listed.flatMap(s => Try(s.getPath.getName.stripPrefix("_").toLong).toOption.map(idOf(s, _)))
+      listed.flatMap(s => LogFiles.numberOf(s.getPath.getName).map(idOf(s, _)))
         .sortBy(_.number).map(id => id -> names(LogFiles.doneMark(id.number))))
   }
 

@@ -67,9 +67,9 @@ private[sparkzorder] object EmptyDataFile {
         path,
         OrcFile.writerOptions(conf).setSchema(reader.getSchema)
           .compress(reader.getCompressionKind).overwrite(true))
-      reader.getMetadataKeys.asScala.foreach(k =>
-        writer.addUserMetadata(k, reader.getMetadataValue(k)))
-      writer.close()
+      try reader.getMetadataKeys.asScala.foreach(k =>
+          writer.addUserMetadata(k, reader.getMetadataValue(k)))
+      finally writer.close()
     } finally reader.close()
   }
 }

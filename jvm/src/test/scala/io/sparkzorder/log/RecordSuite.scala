@@ -28,6 +28,14 @@ class RecordSuite extends StateTestBase {
     assert(Record.fromJson(Record.toJson(abort)) === abort)
   }
 
+  test("a file whose name is nearly that of a record is no record") {
+    withTable { (dir, state) =>
+      Seq("_1", "_2", "_02", "2", "__2", "_+2", "_-2", "_0", "_2 ", "_12345678901234567890")
+        .foreach(name => put(dir, s"_zorder/_commits/$name", "{}"))
+      assert(numbers(state) === Seq(1L, 2L))
+    }
+  }
+
   test("what an undo, and newer records, say more; older records do not say it") {
     val undo = record.copy(
       kind = Record.Undo,

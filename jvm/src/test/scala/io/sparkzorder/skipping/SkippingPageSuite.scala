@@ -51,7 +51,7 @@ class SkippingPageSuite extends StarTestBase with OrdersOfThePages {
     all.zipWithIndex.collect { case (e, i) if i % every == 0 => e }
 
   for ((ansi, every, tags) <- Seq(
-      ("true", 3, Nil),
+      ("true", 9, Nil),
       ("true", 1, Seq(Slow)),
       ("false", 1, Seq(Slow)))) {
     test(s"predicates and functions, ANSI $ansi, one of $every", tags: _*) {
@@ -74,7 +74,7 @@ class SkippingPageSuite extends StarTestBase with OrdersOfThePages {
     if (keptByIndex(df) == 0) Set.empty else scanOf(df).kept()
 
   for ((threshold, every, tags) <- Seq(
-      ("16k", 3, Nil),
+      ("16k", 9, Nil),
       ("16k", 1, Seq(Slow)),
       ("-1", 1, Seq(Slow)))) {
     test(s"joins and subqueries, broadcasts up to $threshold, one of $every", tags: _*) {

@@ -66,8 +66,8 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       "cast(id / 4 as decimal(12, 2)) price FROM range(0, 1600, 1, 1)")
   }
 
-  /** Adaptive execution, and the greatest size of a broadcast: each choice once. */
-  protected def ways: Seq[(String, String)] = Seq("true" -> "10485760", "false" -> "-1")
+  /** Adaptive execution, and the greatest size of a broadcast. Each format takes one way for each change. */
+  protected def ways: Seq[(String, String)]
 
   // within allWays, the rows of each query, which do not depend on the way
   private var known = Option.empty[Map[String, Map[Any, Int]]]
@@ -417,7 +417,9 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
   }
 }
 
-/** The choices that [[FormatStarTests]] leaves out. */
+/** The ways that a suite of [[FormatStarTests]] leaves out. */
 trait OtherWays extends FormatStarTests {
-  override protected def ways: Seq[(String, String)] = Seq("true" -> "-1", "false" -> "10485760")
+  abstract override protected def ways: Seq[(String, String)] =
+    (for (adaptive <- Seq("true", "false"); threshold <- Seq("10485760", "-1"))
+      yield adaptive -> threshold).filterNot(super.ways.contains)
 }

@@ -92,8 +92,11 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     } catch {
       case t: Throwable =>
         if (!hidden.isCommitted) {
-          try moves.foreach(_.takeBack())
-          catch { case NonFatal(e) => t.addSuppressed(e) }
+          // one file that stays away must not keep the others from their shadow
+          moves.foreach { m =>
+            try m.takeBack()
+            catch { case NonFatal(e) => t.addSuppressed(e) }
+          }
           hidden.discard()
         }
         throw t

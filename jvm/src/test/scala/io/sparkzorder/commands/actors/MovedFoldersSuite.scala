@@ -94,7 +94,9 @@ class MovedFoldersSuite extends FaultyTables with Steps {
     assert(k > 5)
   }
 
-  test("a listing from between any two steps of a publish, whose partition is renamed after it") {
+  testSteps(
+    "a listing from between any two steps of a publish, whose partition is renamed after it",
+    quick = 3) { step =>
     var (k, more, lacking) = (0, true, 0)
     while (more) withTableDir { dir =>
       write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
@@ -119,7 +121,7 @@ class MovedFoldersSuite extends FaultyTables with Steps {
         }.foreach(rows => assert(Set(before, moved(before, Map(1 -> 7)))(rows), s"listed at $k"))
       }
       assert(bag(read(dir)) === moved(before, Map(1 -> 7)))
-      k += 1
+      k += step
     }
     assert(k > 5 && lacking > 0)
   }

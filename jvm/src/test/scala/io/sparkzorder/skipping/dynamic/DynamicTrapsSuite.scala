@@ -19,10 +19,13 @@ class DynamicTrapsSuite extends StarTestBase {
 
   private case class Way(adaptive: Boolean, broadcast: Boolean)
 
-  /** Each choice of the adaptive execution and of the join once, and the other pairs. */
+  /** The way of Spark's own settings, and the others. */
   private val (usual, others) = (
-    Seq(Way(adaptive = true, broadcast = true), Way(adaptive = false, broadcast = false)),
-    Seq(Way(adaptive = true, broadcast = false), Way(adaptive = false, broadcast = true)))
+    Seq(Way(adaptive = true, broadcast = true)),
+    Seq(
+      Way(adaptive = false, broadcast = false),
+      Way(adaptive = true, broadcast = false),
+      Way(adaptive = false, broadcast = true)))
 
   private var ways = usual
 

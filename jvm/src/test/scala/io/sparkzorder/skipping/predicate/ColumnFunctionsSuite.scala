@@ -211,13 +211,13 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
   }
 
   test("random towers of functions that make NULL of values, and values of NULL")(
-    checkTowers(2, literals = 1))
+    checkTowers(1, literals = 1))
 
   test("random towers of functions: more of them", Slow)(
     checkTowers(10 * math.min(literals, 8), literals = 2))
 
   for ((zone, share, tags) <- ColumnFunctionCases.zones.map((_, 3, Seq(Slow))) ++
-      quick.map((_, 9, Nil))) {
+      quick.map((_, 27, Nil))) {
     test(
       s"every function keeps the files with a match, in $zone, one function of $share",
       tags: _*) {

@@ -20,6 +20,7 @@ import io.sparkzorder.tpc.ExecutedScans
 class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   override protected def starFormat: String = "delta"
   override protected def nameOf(table: String): String = table
+  override protected def ways: Seq[(String, String)] = Seq("false" -> "-1")
 
   // for each change on Iceberg tables alone
   override protected def commonTags: Seq[Tag] = Seq(SlowTest)

@@ -55,6 +55,7 @@ abstract class PlainTablesBesideDelta extends NeighbourTests with DeltaFirst {
   }
 }
 
+@Slow
 class DeltaFirstSuite extends PlainTablesBesideDelta
 @Slow
 class DeltaLastSuite extends PlainTablesBesideDelta with DeltaLast

@@ -16,6 +16,7 @@ class IcebergSkippingSuite extends IcebergTestBase with FormatStarTests {
   override protected def codegen: Boolean = true
   override protected def starFormat: String = "iceberg"
   override protected def nameOf(table: String): String = s"ice.db.$table"
+  override protected def ways: Seq[(String, String)] = Seq("true" -> "10485760")
 
   private def paths(scan: BatchScanExec): Long =
     scan.inputPartitions.flatMap(new IcebergSkipping.Tasks(_).sizes).distinct.size
