@@ -54,7 +54,9 @@ class LostTokenSuite extends FaultyTables with Steps {
         false
     }
 
-  testSteps("OPTIMIZE refuses a half-published run of which somebody has removed the record") {
+  testSteps(
+    "OPTIMIZE refuses a half-published run of which somebody has removed the record",
+    quick = 3) {
     step =>
       def away(dir: File) = new File(s"$dir.away")
       def state(dir: File) = new File(dir, "_zorder")
@@ -78,7 +80,8 @@ class LostTokenSuite extends FaultyTables with Steps {
   }
 
   testSteps(
-    "OPTIMIZE and PUBLISH LAYOUT refuse a conflict that is ended half, of which somebody has removed the record") {
+    "OPTIMIZE and PUBLISH LAYOUT refuse a conflict that is ended half, of which somebody has removed the record",
+    quick = 3) {
     step =>
       var (k, more, refused) = (0, true, 0)
       while (more) withTableDir { dir =>
@@ -132,7 +135,8 @@ class LostTokenSuite extends FaultyTables with Steps {
   }
 
   testSteps(
-    "VACUUM LAYOUT keeps the files of such a run, so that the record makes the table whole") {
+    "VACUUM LAYOUT keeps the files of such a run, so that the record makes the table whole",
+    quick = 3) {
     step =>
       def record(dir: File) = new File(dir, "_zorder/_commits/_1")
       def away(dir: File) = new File(s"$dir.record")
@@ -152,7 +156,8 @@ class LostTokenSuite extends FaultyTables with Steps {
   }
 
   testSteps(
-    "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back") {
+    "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back",
+    quick = 3) {
     step =>
       var inDoubt = 0
       atKills(step) { (dir, expected, lost) =>
@@ -180,18 +185,19 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(inDoubt > 2 / step)
   }
 
-  testSteps("where the hidden directory is gone as well the folder was overwritten") { step =>
-    atKills(step) { (dir, expected, lost) =>
-      if (!wholeOrInDoubt(dir, expected)) {
-        // somebody decides that the folder was overwritten: what is visible is the table
-        runDirectories(dir).foreach(FileUtils.deleteDirectory)
-        write(shuffled(30, 1), dir)
-        val now = dataFiles(dir).map(_.rows).sum
-        assert(known(dir).count() === now)
-        Try(sql(s"RECOVER LAYOUT '$dir'").collect())
-        assert(known(dir).count() === now)
-        optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
-      } else assert(bag(known(dir)) === expected)
-    }
+  testSteps("where the hidden directory is gone as well the folder was overwritten", quick = 3) {
+    step =>
+      atKills(step) { (dir, expected, lost) =>
+        if (!wholeOrInDoubt(dir, expected)) {
+          // somebody decides that the folder was overwritten: what is visible is the table
+          runDirectories(dir).foreach(FileUtils.deleteDirectory)
+          write(shuffled(30, 1), dir)
+          val now = dataFiles(dir).map(_.rows).sum
+          assert(known(dir).count() === now)
+          Try(sql(s"RECOVER LAYOUT '$dir'").collect())
+          assert(known(dir).count() === now)
+          optimize(s"OPTIMIZE '$dir' ZORDER BY b", dir)(read(dir))
+        } else assert(bag(known(dir)) === expected)
+      }
   }
 }
