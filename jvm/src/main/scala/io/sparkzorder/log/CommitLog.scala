@@ -108,21 +108,19 @@ private[sparkzorder] final case class LogFiles(
 }
 
 private[sparkzorder] object LogFiles {
-  private val Name = "_([1-9][0-9]{0,17})".r
+  private val RecordName = "_([1-9][0-9]{0,17})".r
 
   /** The number of a record by the name of its file; None for another file, also for a copy such as `_05`. */
   def numberOf(name: String): Option[Long] = name match {
-    case Name(number) => Some(number.toLong)
+    case RecordName(number) => Some(number.toLong)
     case _ => None
   }
 
   def doneMark(number: Long): String = s"_${number}_done"
 
   /** True for the name of a file that [[LogFiles]] contains. */
-  def isRelevant(name: String): Boolean = name.startsWith("_") && {
-    val number = name.stripPrefix("_checkpoint").drop(1).stripSuffix("_done")
-    number.nonEmpty && number.forall(_.isDigit)
-  }
+  def isRelevant(name: String): Boolean =
+    Checkpoint.numberOf(name).isDefined || numberOf(name.stripSuffix("_done")).isDefined
 }
 
 /**

@@ -156,7 +156,7 @@ private[dynamic] final class JoinFilterInsertion(
     val isPlain = StrictExpressions.isPlain(join)
     val isTotal = TotalExpressions.isTotal(join)
     def side(plan: LogicalPlan, keys: Seq[Expression], down: Seq[KeyFilter], isPrunable: Boolean) =
-      Side(plan, keys, down, isPrunable, isPlain, isTotal)
+      JoinSide(plan, keys, down, isPrunable, isPlain, isTotal)
     val left = side(join.left, leftKeys, toLeft, BuildSides.isLeftPrunable(join.joinType))
     val right = side(join.right, rightKeys, toRight, BuildSides.isRightPrunable(join.joinType))
     val (newLeft, newRight) = BuildSides.broadcastSide(join, conf) match {
@@ -167,52 +167,52 @@ private[dynamic] final class JoinFilterInsertion(
     withChildren(join, Seq(newLeft, newRight))
   }
 
-  /**
-   * @param filters filters from above that reach this side
-   * @param isPrunable false if the join returns rows of this side that have no partner
-   * @param isPlain true if the join's condition cannot fail on NULL
-   * @param isTotal true if the join's condition cannot fail at all
-   */
-  private case class Side(
-      plan: LogicalPlan,
-      keys: Seq[Expression],
-      filters: Seq[KeyFilter],
-      isPrunable: Boolean,
-      isPlain: Boolean,
-      isTotal: Boolean) {
-    def filter(key: Expression, from: Seq[KeySource], isOneOf: Boolean = false): KeyFilter =
-      KeyFilter(key, from, isOneOf, isPlain, isTotal)
-  }
-
   private def broadcast(
-      stream: Side,
-      build: Side,
+      stream: JoinSide,
+      build: JoinSide,
       join: Join): (LogicalPlan, LogicalPlan) = {
     val whole = rewrite(build.plan, Nil)
     val own = equalKeys(stream, build, whole, onlyInBroadcast = !isReplaced)
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
+    // Spark runs the side that it broadcasts as a whole, and of the other side perhaps only a part. So a
+    // second run of the other side must not fail on its own.
+    val mayRunWhole = TotalExpressions.neverFails(stream.plan) &&
+      stream.keys.forall(TotalExpressions.isTotal(_))
     val toBuild = (if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters) ++
-      (if ((own ++ others).exists(_.isUsed)) Nil else ofStream(stream, build, join))
+      (if (mayRunWhole) ofStream(stream, build, whole, own ++ others, join) else Nil)
     (newStream, if (toBuild.isEmpty) whole else reusable(build.plan, toBuild))
   }
 
   /**
-   * The keys and bounds of the side that Spark does not take for the smaller one, or that the join cannot
-   * broadcast, by a second run of this side. An example is
+   * Filters of `build` by the keys and bounds of `stream`, which come from a second run of `stream`. They are for
+   * joins in which `build` gives no keys to `stream`. An example is
    * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`.
+   *
+   * @param whole `build` as the source of keys
+   * @param toStream the filters of `stream` by `build`
    */
-  private def ofStream(stream: Side, build: Side, join: Join): Seq[KeyFilter] = {
-    val whole = rewrite(stream.plan, Nil)
-    equalKeys(build, stream, whole, onlyInBroadcast = false) ++
-      conditions(build, stream, whole, join.condition)
+  private def ofStream(
+      stream: JoinSide,
+      build: JoinSide,
+      whole: LogicalPlan,
+      toStream: Seq[KeyFilter],
+      join: Join): Seq[KeyFilter] = {
+    // the membership of a subquery comes from above its join, and has its keys from the same side
+    def givesToStream = stream.filters.exists(f => f.isUsed && f.sources.exists(_.build eq whole))
+    if (toStream.exists(_.isUsed) || givesToStream) Nil
+    else {
+      val source = rewrite(stream.plan, Nil)
+      equalKeys(build, stream, source, onlyInBroadcast = false) ++
+        conditions(build, stream, source, join.condition)
+    }
   }
 
   /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
   private def shuffled(
-      left: Side,
-      right: Side,
+      left: JoinSide,
+      right: JoinSide,
       join: Join): (LogicalPlan, LogicalPlan) = {
     val isRightSmaller = BuildSides.sizeOf(right.plan) <= BuildSides.sizeOf(left.plan)
     val (stream, build) = if (isRightSmaller) (left, right) else (right, left)
@@ -221,14 +221,14 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = reusable(stream.plan, stream.filters ++ own ++ others)
-    val toBuild = if ((own ++ others).exists(_.isUsed)) Nil else ofStream(stream, build, join)
+    val toBuild = ofStream(stream, build, whole, own ++ others, join)
     val newBuild = reusable(build.plan, build.filters ++ toBuild)
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
 
   private def equalKeys(
-      stream: Side,
-      build: Side,
+      stream: JoinSide,
+      build: JoinSide,
       rewritten: => LogicalPlan,
       onlyInBroadcast: Boolean,
       isCopy: Boolean = true): Seq[KeyFilter] =
@@ -263,8 +263,8 @@ private[dynamic] final class JoinFilterInsertion(
    * partners gives the keys.
    */
   private def narrowed(
-      stream: Side,
-      build: Side,
+      stream: JoinSide,
+      build: JoinSide,
       whole: LogicalPlan,
       own: Seq[KeyFilter],
       join: Join): Seq[KeyFilter] = {
@@ -347,8 +347,8 @@ private[dynamic] final class JoinFilterInsertion(
    * other side gives the values.
    */
   private def conditions(
-      stream: Side,
-      build: Side,
+      stream: JoinSide,
+      build: JoinSide,
       rewritten: LogicalPlan,
       condition: Option[Expression]): Seq[KeyFilter] = {
     val found =

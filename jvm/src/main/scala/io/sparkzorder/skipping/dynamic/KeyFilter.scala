@@ -102,6 +102,26 @@ private[dynamic] final case class KeyFilter(
   def markUsed(): Unit = sources.foreach(_.isUsed = true)
 }
 
+/**
+ * One side of a join.
+ *
+ * @param keys the side's keys of the equalities of the join
+ * @param filters filters from above that reach this side
+ * @param isPrunable false if the join returns rows of this side that have no partner
+ * @param isPlain true if the join's condition cannot fail on NULL
+ * @param isTotal true if the join's condition cannot fail at all
+ */
+private[dynamic] final case class JoinSide(
+    plan: LogicalPlan,
+    keys: Seq[Expression],
+    filters: Seq[KeyFilter],
+    isPrunable: Boolean,
+    isPlain: Boolean,
+    isTotal: Boolean) {
+  def filter(key: Expression, from: Seq[KeySource], isOneOf: Boolean = false): KeyFilter =
+    KeyFilter(key, from, isOneOf, isPlain, isTotal)
+}
+
 /** One side of a join, as the source of a filter on the other side. */
 private[dynamic] trait KeySource {
 

@@ -33,6 +33,7 @@ import io.sparkzorder.workload.RecordSettings
  */
 private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   private val shares = mutable.HashMap.empty[(LogicalPlan, Expression), Option[Double]]
+  private val bytes = mutable.HashMap.empty[(LogicalPlan, Seq[Expression]), Long]
   private val indexes = new IdentityHashMap[LogicalRelation, Option[IndexPruning]]
   private val formats = new IdentityHashMap[LogicalPlan, Option[FormatTable]]
 
@@ -68,13 +69,14 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   /** The bytes that a run of the plan reads, without the files that the conditions of a scan prune. */
   private def bytesRead(plan: LogicalPlan): BigDecimal = plan match {
     case PhysicalOperation(_, conditions, leaf: LeafNode) =>
-      val all = BigDecimal(leaf.stats.sizeInBytes)
       val known = conditions.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
-      if (known.isEmpty) all else all * shareRead(leaf, known)
+      val pruned =
+        if (known.isEmpty) 0L else bytes.getOrElseUpdate((leaf, known), bytesPruned(leaf, known))
+      (BigDecimal(leaf.stats.sizeInBytes) - pruned).max(0)
     case node => node.children.map(bytesRead).sum
   }
 
-  private def shareRead(leaf: LogicalPlan, conditions: Seq[Expression]): Double = {
+  private def bytesPruned(leaf: LogicalPlan, conditions: Seq[Expression]): Long = {
     val compiled: Seq[CompiledFilters] = leaf match {
       case r: LogicalRelation if ScanStrategy.canIndex(r) =>
         val ofRelation = conditions.filter(ScanFilters.isOnData(_, r))
@@ -85,7 +87,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
             FormatTable.columnsOf(scan.output))
         }
     }
-    compiled.map(_.shareKept).reduceOption(_ max _).getOrElse(1.0)
+    compiled.map(_.bytesPruned).sum
   }
 
   /**

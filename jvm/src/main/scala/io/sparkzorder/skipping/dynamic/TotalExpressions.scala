@@ -36,6 +36,16 @@ private[dynamic] object TotalExpressions {
     case _ => combines(node) && node.expressions.forall(isTotal)
   }
 
+  /** True for a plan that cannot fail in itself, whatever rows its sources have. */
+  def neverFails(plan: LogicalPlan): Boolean = !plan.exists {
+    case _: LeafNode => false
+    case g: Generate => g.generator match {
+        case e: ExplodeBase => !e.child.isInstanceOf[Literal]
+        case _ => true
+      }
+    case node => !isTotal(node)
+  }
+
   def isTotal(e: Expression): Boolean = isKnown(e) && e.children.forall(isTotal)
 
   /** NULL where the expression fails. */

@@ -73,11 +73,12 @@ private[sparkzorder] sealed abstract class CompiledFilters(
 
   private lazy val keys = new KeysInFiles(columns, bounds, caseSensitive)
 
-  /** The share of the files that the filters keep. */
-  def shareKept: Double = {
-    val live = (0 until bounds.table.size).filter(bounds.table.isLive)
-    if (live.isEmpty) 1.0
-    else live.count(byGroup.decide(_) == FilePruner.Read).toDouble / live.size
+  /** The bytes of the files whose bounds are known and which the filters do not keep. */
+  def bytesPruned: Long = {
+    val table = bounds.table
+    (0 until table.size).iterator
+      .filter(i => table.isLive(i) && byGroup.decide(i) != FilePruner.Read)
+      .map(table.lengths(_)).sum
   }
 
   /** The share of the files that one value of `key` keeps on average; None if it is not known. */

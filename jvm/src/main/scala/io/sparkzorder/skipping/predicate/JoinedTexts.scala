@@ -13,21 +13,25 @@ import org.apache.spark.sql.types.StringType
  */
 private[predicate] object JoinedTexts {
 
-  /** A text of more parts, or with more places where one may end, has too many ways to divide it. */
-  private val MostParts = 8
+  /** Parts of a join, constants not counted, and places of separators in a constant. */
+  private val (mostParts, mostPlaces) = (8, 12)
 
+  /** A constant with more ways to divide it is not divided. */
   private val MostWays = 64
   private val MostConstants = 100
 
   /** Conditions that all hold. */
   private type Way = Seq[Expression]
 
-  /** A condition that is true for the same rows as the given comparison; None if nothing is known. */
+  /**
+   * A condition that is true for the same rows as the given comparison, and may be false where that is NULL. None if
+   * nothing is known.
+   */
   def equal(e: Expression): Option[Expression] = e match {
-    case EqualTo(Joined(ways), Membership.Text(text)) => any(Seq(text), ways)
-    case EqualTo(Membership.Text(text), Joined(ways)) => any(Seq(text), ways)
-    case In(Joined(ways), list) if list.forall(_.isInstanceOf[Literal]) => in(list, ways)
-    case InSet(Joined(ways), values) => in(values.toSeq.map(Literal(_, StringType)), ways)
+    case EqualTo(JoinOf(ways), Membership.Text(text)) => any(Seq(text), ways)
+    case EqualTo(Membership.Text(text), JoinOf(ways)) => any(Seq(text), ways)
+    case In(JoinOf(ways), list) if list.forall(_.isInstanceOf[Literal]) => in(list, ways)
+    case InSet(JoinOf(ways), values) => in(values.toSeq.map(Literal(_, StringType)), ways)
     case _ => None
   }
 
@@ -39,36 +43,38 @@ private[predicate] object JoinedTexts {
   }
 
   private def any(texts: Seq[String], ways: String => Option[Seq[Way]]): Option[Expression] = {
-    val all = texts.map(ways)
-    if (all.contains(None)) None
-    else Some(all.flatten.flatten.map(_.reduceOption(And).getOrElse(Literal(true)))
+    val all = texts.iterator.map(ways).takeWhile(_.isDefined).map(_.get).toList
+    if (all.size < texts.size) None
+    else Some(all.flatten.map(_.reduceOption(And).getOrElse(Literal(true)))
       .reduceOption(Or).getOrElse(Literal(false)))
   }
 
   /** Gives the ways in which the parts make up a text; None if there are too many. */
-  private object Joined {
+  private object JoinOf {
     // a function of one column is searched as a whole: its parts go together
     def unapply(e: Expression): Option[String => Option[Seq[Way]]] =
       if (e.dataType != StringType || e.references.size < 2 || !e.deterministic ||
-        e.children.size > 2 * MostParts || !e.children.forall(_.dataType == StringType)) None
+        e.children.count(!isSeparator(_)) > mostParts || !e.children.forall(
+          _.dataType == StringType)) None
       else e match {
         case Concat(parts) if isDivided(parts) =>
           val separators = parts.collect { case Membership.Text(text) if text.nonEmpty => text }
-          Some(text => some(text, separators)(divided(parts, text)))
+          Some(text => few(text, separators)(divided(parts, text)))
         case ConcatWs(Membership.Text(separator) +: parts) if separator.nonEmpty =>
           Some(text =>
-            some(text, Seq(separator)) {
+            few(text, Seq(separator)) {
               separated(parts, Some(text), separator) ++
                 // the text without any part
-                (if (text.isEmpty) separated(parts, None, separator) else Nil)
+                (if (text.isEmpty) separated(parts, None, separator) else Iterator.empty)
             })
         case _ => None
       }
   }
 
-  private def some(text: String, separators: Seq[String])(ways: => Seq[Way]): Option[Seq[Way]] =
-    if (separators.exists(placesOf(_, text).size >= MostParts)) None
-    else Some(ways).filter(_.size <= MostWays)
+  private def few(text: String, separators: Seq[String])(
+      ways: => Iterator[Way]): Option[Seq[Way]] =
+    if (separators.distinct.map(placesOf(_, text).size).sum > mostPlaces) None
+    else Some(ways.take(MostWays + 1).toList).filter(_.size <= MostWays)
 
   /** True if a constant stands between each two other parts. */
   private def isDivided(parts: Seq[Expression]): Boolean =
@@ -79,45 +85,43 @@ private[predicate] object JoinedTexts {
     case _ => false
   }
 
-  private def divided(parts: Seq[Expression], text: String): Seq[Way] = parts match {
+  // the ways are made one by one, because there may be too many
+  private def divided(parts: Seq[Expression], text: String): Iterator[Way] = parts match {
     case Membership.Text(constant) +: rest =>
-      if (text.startsWith(constant)) divided(rest, text.drop(constant.length)) else Nil
-    case Seq(last) => Seq(Seq(is(last, text)))
+      if (text.startsWith(constant)) divided(rest, text.drop(constant.length)) else Iterator.empty
+    case Seq(last) => Iterator(Seq(is(last, text)))
     case part +: Membership.Text(separator) +: rest =>
       placesOf(separator, text).flatMap { at =>
         divided(rest, text.drop(at + separator.length)).map(is(part, text.take(at)) +: _)
       }
-    case _ => if (text.isEmpty) Seq(Nil) else Nil
+    // no parts are left, because constants stand between them
+    case _ => if (text.isEmpty) Iterator(Nil) else Iterator.empty
   }
 
   /** @param text None if all parts must be NULL, which `concat_ws` leaves out */
   private def separated(
       parts: Seq[Expression],
       text: Option[String],
-      separator: String): Seq[Way] = parts match {
+      separator: String): Iterator[Way] = parts match {
     case part +: rest =>
-      def starting(value: String, others: Option[String]): Seq[Way] = part match {
+      def starting(value: String, others: Option[String]): Iterator[Way] = part match {
         case Membership.Text(constant) =>
-          if (constant == value) separated(rest, others, separator) else Nil
+          if (constant == value) separated(rest, others, separator) else Iterator.empty
         case _ => separated(rest, others, separator).map(is(part, value) +: _)
       }
       val asNull =
-        if (isConstant(part)) Nil else separated(rest, text, separator).map(IsNull(part) +: _)
-      asNull ++ text.toSeq.flatMap { t =>
+        if (part.nullable) separated(rest, text, separator).map(IsNull(part) +: _)
+        else Iterator.empty
+      asNull ++ text.iterator.flatMap { t =>
         starting(t, None) ++ placesOf(separator, t).flatMap { at =>
           starting(t.take(at), Some(t.drop(at + separator.length)))
         }
       }
-    case _ => if (text.isEmpty) Seq(Nil) else Nil
-  }
-
-  private def isConstant(part: Expression): Boolean = part match {
-    case Membership.Text(_) => true
-    case _ => false
+    case _ => if (text.isEmpty) Iterator(Nil) else Iterator.empty
   }
 
   private def is(part: Expression, text: String): Expression = EqualTo(part, Literal(text))
 
-  private def placesOf(separator: String, text: String): Seq[Int] =
-    (0 to text.length - separator.length).filter(text.startsWith(separator, _))
+  private def placesOf(separator: String, text: String): Iterator[Int] =
+    (0 to text.length - separator.length).iterator.filter(text.startsWith(separator, _))
 }

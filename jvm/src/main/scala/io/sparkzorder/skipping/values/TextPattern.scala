@@ -71,8 +71,8 @@ private[sparkzorder] object RegexPattern {
    * with which the pattern begins, and is not repeated. Group 0 is the whole pattern.
    */
   def isBeginning(pattern: String, group: Int): Boolean = {
-    // classes, quotes and flags that could hide brackets, or turn them into letters
-    val isKnown = !Seq("\\Q", "[]", "[^]", "&&").exists(pattern.contains(_)) &&
+    // classes, quotes, control characters and flags that could hide brackets, or turn them into letters
+    val isKnown = !Seq("\\Q", "\\c", "[]", "[^]", "&&").exists(pattern.contains(_)) &&
       "\\(\\?[^:]".r.findFirstIn(pattern).isEmpty
     def isSpecial(i: Int) = {
       val before = pattern.take(i)

@@ -15,7 +15,7 @@ class FewSettingsSuite extends ZOrderSessionSuite {
     // a value of the user under the name of a default
     conf.set("io.seqfile.compress.blocksize", "77")
     val few = FewSettings.of(conf)
-    assert(conf.size > 500 && few.size < conf.size / 2)
+    assert(conf.size > 300 && few.size < conf.size / 2)
     assert(few.get("fs.s3a.endpoint") === "here" && few.get("my.directory") === "512/x")
     assert(few.get("io.seqfile.compress.blocksize") === "77")
     assert(few.get("hadoop.tmp.dir") === conf.get("hadoop.tmp.dir"))

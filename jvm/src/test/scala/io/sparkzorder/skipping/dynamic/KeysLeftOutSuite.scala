@@ -26,7 +26,8 @@ class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
       withPartners(fact) {
         bothWays {
           val joined = "SELECT f.id, f.day, %s p FROM fact f LEFT JOIN partners p ON f.day = p.day"
-          val days = "(SELECT day FROM days WHERE day IN (5, 95)) d"
+          // Spark copies a filter on the key itself to the fact table, whose rows then give the keys of their partners
+          val days = "(SELECT day FROM days WHERE month = 2) d"
           def query(column: String): String =
             s"SELECT /*+ BROADCAST(d) */ * FROM (${joined.format(column)}) j JOIN $days ON j.day = d.day"
           def partnersRead(query: String): Seq[Long] =

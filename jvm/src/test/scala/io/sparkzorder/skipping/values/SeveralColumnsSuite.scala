@@ -182,6 +182,7 @@ class SeveralColumnsSuite extends SkippingTestBase {
       "^([()]+)x" -> Seq(0, 1),
       "^(a(b)c)*" -> Seq(0),
       "^(a(b)c)d" -> Seq(0, 1),
+      "^([ab]\\c))+" -> Nil,
       "^\\Q(\\E(a)" -> Nil).foreach { case (pattern, known) =>
       assert(groups(pattern) === known, pattern)
     }
@@ -199,6 +200,7 @@ class SeveralColumnsSuite extends SkippingTestBase {
       "^a(b)|c" -> None,
       "^(b)" -> None,
       "a(b)" -> None,
+      "^C-([ab]\\c))+" -> None,
       "^a.(b)" -> None).foreach { case (pattern, letters) =>
       assert(RegexPattern.beforeGroup(pattern) === letters, pattern)
     }
