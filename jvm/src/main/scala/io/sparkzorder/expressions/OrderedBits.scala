@@ -42,8 +42,8 @@ import io.sparkzorder.ordering.{
   arguments =
     """
     Arguments:
-      * col - a column of an orderable atomic type. bytes - the width of the result for STRING, CHAR, VARCHAR
-      * and BINARY, a literal INT from 1 to 64; 8 by default. Every other type has a fixed width.
+      * col - a column of an orderable atomic type.
+      * bytes - the width of the result for STRING, CHAR, VARCHAR and BINARY, a literal INT from 1 to 64; 8 by default. Every other type has a fixed width.
   """,
   examples = """
     Examples:
