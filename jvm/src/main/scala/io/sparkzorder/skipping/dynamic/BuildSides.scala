@@ -187,6 +187,16 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     case _ => false
   }
 
+  /** The joins of which Spark may run only a part, because a limit above has enough rows. */
+  def belowLimit(plan: LogicalPlan, isLimited: Boolean = false): Seq[Join] = plan match {
+    case _: GlobalLimit | _: LocalLimit => plan.children.flatMap(belowLimit(_, isLimited = true))
+    // these nodes ask for all rows
+    case _: Aggregate | _: Window => plan.children.flatMap(belowLimit(_))
+    case s: Sort if s.global => belowLimit(s.child)
+    case j: Join => (if (isLimited) Seq(j) else Nil) ++ j.children.flatMap(belowLimit(_, isLimited))
+    case _ => plan.children.flatMap(belowLimit(_, isLimited))
+  }
+
   private def hasDynamicPruning(side: LogicalPlan): Boolean =
     side.exists(_.expressions.exists(_.exists(_.isInstanceOf[DynamicPruning])))
 

@@ -39,6 +39,9 @@ private[dynamic] final class JoinFilterInsertion(
   /** Plans that were rewritten without filters from above. Each join above a plan rewrites the plan. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
+  /** The joins of which Spark may run only a part. */
+  private val limited = new IdentityHashMap[Join, Join]
+
   /** Listings of one path by two data frames. Spark takes them for equal, but their files may differ. */
   private lazy val twins: Seq[InMemoryFileIndex] = {
     val all = listingsOf(whole)
@@ -81,6 +84,7 @@ private[dynamic] final class JoinFilterInsertion(
         val changed = rewriteQuery(s.plan)
         if (changed eq s.plan) s else s.withNewPlan(changed)
     }
+    BuildSides.belowLimit(inner).foreach(join => limited.put(join, join))
     rewrite(inner, Nil)
   }
 
@@ -176,10 +180,10 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
-    // Spark runs the side that it broadcasts as a whole, and of the other side perhaps only a part. So a
-    // second run of the other side must not fail on its own.
-    val mayRunWhole = TotalExpressions.neverFails(stream.plan) &&
-      stream.keys.forall(TotalExpressions.isTotal(_))
+    // Spark may not run all of the streamed side: a limit has enough rows, or the other side of an inner join
+    // has none. A second run must not fail then.
+    val mayRunWhole = !stream.isPrunable && !limited.containsKey(join) ||
+      TotalExpressions.neverFails(stream.plan) && stream.keys.forall(TotalExpressions.isTotal(_))
     val toBuild = (if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters) ++
       (if (mayRunWhole) ofStream(stream, build, whole, own ++ others, join) else Nil)
     (newStream, if (toBuild.isEmpty) whole else reusable(build.plan, toBuild))

@@ -71,24 +71,29 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
     case PhysicalOperation(_, conditions, leaf: LeafNode) =>
       val known = conditions.filterNot(_.exists(_.isInstanceOf[PlanExpression[_]]))
       val pruned =
-        if (known.isEmpty) 0L else bytes.getOrElseUpdate((leaf, known), bytesPruned(leaf, known))
+        if (known.isEmpty) 0L
+        else bytes.getOrElseUpdate((leaf, known), compiled(known, leaf).map(_.bytesPruned).sum)
       (BigDecimal(leaf.stats.sizeInBytes) - pruned).max(0)
     case node => node.children.map(bytesRead).sum
   }
 
-  private def bytesPruned(leaf: LogicalPlan, conditions: Seq[Expression]): Long = {
-    val compiled: Seq[CompiledFilters] = leaf match {
+  /** The conditions on data columns, compiled for each table with known bounds that the leaf reads. */
+  private def compiled(conditions: Seq[Expression], leaf: LogicalPlan): Seq[CompiledFilters] =
+    leaf match {
       case r: LogicalRelation if ScanStrategy.canIndex(r) =>
-        val ofRelation = conditions.filter(ScanFilters.isOnData(_, r))
-        pruningOf(r).toSeq.flatMap(_.ask(ofRelation)).flatMap(_.filter)
-      case scan => tableOf(scan).toSeq.map { table =>
-          table.known(
-            conditions.filter(FormatTable.isOnData(_, scan, table)),
-            FormatTable.columnsOf(scan.output))
+        val onData = conditions.filter(ScanFilters.isOnData(_, r))
+        if (onData.isEmpty) Nil
+        else {
+          val found = pruningOf(r).toSeq.flatMap(_.ask(onData)).flatMap(_.filter)
+          if (found.isEmpty) indexes.put(r, None)
+          found
+        }
+      case scan => tableOf(scan).toSeq.flatMap { table =>
+          val onData = conditions.filter(FormatTable.isOnData(_, scan, table))
+          if (onData.isEmpty) None
+          else Some(table.known(onData, FormatTable.columnsOf(scan.output)))
         }
     }
-    compiled.map(_.bytesPruned).sum
-  }
 
   /**
    * True if the scans of a relation are recorded ([[io.sparkzorder.workload]]), and its index knows the
@@ -102,31 +107,14 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   private def known(key: Expression, relation: LogicalPlan): Option[Double] =
     shares.getOrElseUpdate(
       (relation, key.canonicalized),
-      relation match {
-        case r: LogicalRelation if ScanStrategy.canIndex(r) => estimate(key, r)
-        case leaf => tableOf(leaf).flatMap(estimate(key, leaf, _))
+      Try(Literal.default(key.dataType)).toOption.flatMap { some =>
+        // if a scan reads several tables, the table in which a key prunes most files counts
+        compiled(Seq(EqualTo(key, some)), relation)
+          .filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
       })
-
-  private def estimate(key: Expression, scan: LogicalPlan, table: FormatTable): Option[Double] =
-    if (!FormatTable.isOnData(key, scan, table)) None
-    else Try(Literal.default(key.dataType)).toOption.flatMap { some =>
-      val known = table.known(Seq(EqualTo(key, some)), FormatTable.columnsOf(scan.output))
-      if (known.isUseful) known.shareKeptBy(key) else None
-    }
 
   private def tableOf(scan: LogicalPlan): Option[FormatTable] =
     if (isReplaced) None else formats.computeIfAbsent(scan, FormatTable.of(_))
-
-  private def estimate(key: Expression, relation: LogicalRelation): Option[Double] =
-    if (!ScanFilters.isOnData(key, relation)) None
-    else pruningOf(relation).flatMap { pruning =>
-      Try(Literal.default(key.dataType)).toOption.flatMap { some =>
-        val indexed = pruning.ask(Seq(EqualTo(key, some))).flatMap(_.filter)
-        if (indexed.isEmpty) indexes.put(relation, None)
-        // if a scan reads several tables, the table in which a key prunes most files counts
-        indexed.filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
-      }
-    }
 
   /**
    * The indexes of a relation; None if the relation has none. They are cached, because a query may have
