@@ -14,6 +14,10 @@ QUERIES = {
     "larger side": (
         "SELECT f.id FROM (SELECT * FROM days WHERE month = 0) d LEFT JOIN fact f ON f.day = d.day"
     ),
+    "membership as a value": (
+        "SELECT f.id FROM fact f WHERE CASE WHEN f.day IN (SELECT day FROM days WHERE month = 0) "
+        "THEN TRUE ELSE FALSE END"
+    ),
     "dimension of a dimension": (
         "SELECT f.id FROM fact f JOIN days d ON f.day = d.day "
         "JOIN months m ON d.month = m.month WHERE m.name = 'first'"

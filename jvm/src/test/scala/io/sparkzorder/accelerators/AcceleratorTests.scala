@@ -94,6 +94,10 @@ abstract class AcceleratorTests extends StarTestBase with KilledRuns with Neighb
           "SELECT * FROM fact WHERE day IN (SELECT day FROM days WHERE month = 3) OR day = 5",
           2)
         reads(
+          "SELECT id FROM fact WHERE CASE WHEN day IN (SELECT day FROM days WHERE month = 3) THEN TRUE " +
+            "ELSE FALSE END",
+          1)
+        reads(
           "SELECT id FROM fact f WHERE EXISTS (SELECT 1 FROM days d WHERE d.day = f.day AND month = 7)",
           1)
         reads(

@@ -170,6 +170,22 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
           s"SELECT * FROM $fact WHERE day IN (SELECT day FROM $days WHERE month = 3) OR " +
             s"code IN (SELECT code FROM $days WHERE month = 5)",
           2)
+        reads(
+          s"SELECT * FROM $fact WHERE CASE WHEN day IN (SELECT day FROM $days WHERE month = 3) THEN TRUE " +
+            "ELSE FALSE END",
+          1)
+      }
+    }
+  }
+
+  test("a part of a table gives keys to the whole table, by a second run of the part") {
+    withStar {
+      inConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
+        reads(
+          s"SELECT * FROM $fact a JOIN $fact b ON a.day = b.day + 100 WHERE a.day BETWEEN 310 AND 320",
+          1,
+          1,
+          1)
       }
     }
   }

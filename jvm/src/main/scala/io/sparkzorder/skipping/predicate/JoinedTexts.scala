@@ -13,8 +13,11 @@ import org.apache.spark.sql.types.StringType
  */
 private[predicate] object JoinedTexts {
 
-  /** Parts of a join, constants not counted, and places of separators in a constant. */
-  private val (mostParts, mostPlaces) = (8, 12)
+  /** The text of more columns is not divided; separators do not count. */
+  private val MostParts = 8
+
+  /** A constant in which the separators stand in more places is not divided. */
+  private val MostPlaces = 12
 
   /** A constant with more ways to divide it is not divided. */
   private val MostWays = 64
@@ -24,8 +27,8 @@ private[predicate] object JoinedTexts {
   private type Way = Seq[Expression]
 
   /**
-   * A condition that is true for the same rows as the given comparison, and may be false where that is NULL. None if
-   * nothing is known.
+   * A condition that is true for the same rows as the given comparison, and may be false where that is NULL.
+   * None if nothing is known.
    */
   def equal(e: Expression): Option[Expression] = e match {
     case EqualTo(JoinOf(ways), Membership.Text(text)) => any(Seq(text), ways)
@@ -49,12 +52,12 @@ private[predicate] object JoinedTexts {
       .reduceOption(Or).getOrElse(Literal(false)))
   }
 
-  /** Gives the ways in which the parts make up a text; None if there are too many. */
+  /** Matches a joined text, as the function from a constant to its ways; None if there are too many. */
   private object JoinOf {
     // a function of one column is searched as a whole: its parts go together
     def unapply(e: Expression): Option[String => Option[Seq[Way]]] =
       if (e.dataType != StringType || e.references.size < 2 || !e.deterministic ||
-        e.children.count(!isSeparator(_)) > mostParts || !e.children.forall(
+        e.children.count(!isSeparator(_)) > MostParts || !e.children.forall(
           _.dataType == StringType)) None
       else e match {
         case Concat(parts) if isDivided(parts) =>
@@ -73,7 +76,7 @@ private[predicate] object JoinedTexts {
 
   private def few(text: String, separators: Seq[String])(
       ways: => Iterator[Way]): Option[Seq[Way]] =
-    if (separators.distinct.map(placesOf(_, text).size).sum > mostPlaces) None
+    if (separators.distinct.map(placesOf(_, text).size).sum > MostPlaces) None
     else Some(ways.take(MostWays + 1).toList).filter(_.size <= MostWays)
 
   /** True if a constant stands between each two other parts. */
@@ -85,7 +88,7 @@ private[predicate] object JoinedTexts {
     case _ => false
   }
 
-  // the ways are made one by one, because there may be too many
+  // an iterator, because only the first ways are made where there are too many
   private def divided(parts: Seq[Expression], text: String): Iterator[Way] = parts match {
     case Membership.Text(constant) +: rest =>
       if (text.startsWith(constant)) divided(rest, text.drop(constant.length)) else Iterator.empty

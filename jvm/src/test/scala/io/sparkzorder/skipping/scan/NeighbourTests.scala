@@ -60,6 +60,10 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
             "USING (month) WHERE name = 'x'",
           1)
         reads(
+          "SELECT id FROM fact WHERE CASE WHEN day IN (SELECT day FROM days WHERE month = 3) THEN TRUE " +
+            "ELSE FALSE END",
+          1)
+        reads(
           "SELECT f.id FROM (SELECT * FROM days WHERE month = 3) d LEFT JOIN fact f ON f.day = d.day",
           1)
       }
