@@ -3,21 +3,16 @@
 
 package io.sparkzorder.index
 
-import java.nio.ByteOrder
 import java.util.{IdentityHashMap, Locale}
 
 import scala.collection.JavaConverters._
 import scala.util.Try
 
-import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
-import org.apache.parquet.{HadoopReadOptions, SemanticVersion, VersionParser}
-import org.apache.parquet.hadoop.ParquetFileReader
-import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.apache.parquet.{SemanticVersion, VersionParser}
 import org.apache.parquet.schema.MessageType
 
-import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+import org.apache.spark.sql.catalyst.util.RebaseDateTime
 
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
@@ -37,10 +32,14 @@ private[sparkzorder] final case class ColumnChoice(
    * @param leaves the leaf columns of the file outside lists and maps, in the order of the file
    */
   def of(leaves: Seq[Seq[String]]): Set[Seq[String]] = {
-    val named = (columns.getOrElse(Nil) ++ always).map(LeafColumns.fold(_: Seq[String])).toSet
     val first = if (columns.isEmpty) leaves.take(ColumnChoice.First) else Nil
-    (first ++ leaves.filter(l => named(LeafColumns.fold(l)))).toSet
+    (first ++ leaves.filter(isNamed)).toSet
   }
+
+  private val named = (columns.getOrElse(Nil) ++ always).map(LeafColumns.fold(_: Seq[String])).toSet
+
+  /** True for a column that the user named and for an ordering column, not for the first columns of a file. */
+  def isNamed(leaf: Seq[String]): Boolean = named(LeafColumns.fold(leaf))
 }
 
 private[sparkzorder] object ColumnChoice {
@@ -178,94 +177,4 @@ private object FooterEntries {
     case (name, version) =>
       name == "parquet-mr" && version.major == 1 && version.minor >= 10 && version.minor <= 17
   }
-}
-
-/**
- * The least and the greatest value of INT96 columns. Footers have no bounds of INT96, so all values of these
- * columns are read, and no other column. The bounds hold in each session, whatever its calendar and its time
- * zone are. A column whose values depend on these settings gets no bounds.
- */
-private[index] object Int96Bounds {
-
-  /** The type under which bounds that were read are stored. */
-  val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
-
-  /** The entry with bounds of its INT96 columns; without these bounds if the columns cannot be read. */
-  def added(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry = {
-    val columns = entry.leaves.filter(_.column.leafType == Int96Leaf).map(_.column.path)
-    if (columns.isEmpty) entry
-    else {
-      val read = Try(Int96Bounds.read(footer.file.path, columns, conf)).getOrElse(Map.empty)
-      entry.copy(leaves = entry.leaves.map { leaf =>
-        if (leaf.column.leafType != Int96Leaf) leaf
-        else {
-          val bounds = read.get(leaf.column.path).flatMap(inEverySession(_, footer))
-          val stats = ColumnStats(
-            leaf.stats.nulls,
-            bounds.map(b => Long.box(b._1)).orNull,
-            bounds.map(b => Long.box(b._2)).orNull,
-            known = bounds.isDefined)
-          LeafEntry(IndexedColumn(leaf.column.path, Stored), stats)
-        }
-      })
-    }
-  }
-
-  /** The microseconds of the least and the greatest value of each column that has values. */
-  private def read(
-      file: Path,
-      columns: Seq[Seq[String]],
-      conf: Configuration): Map[Seq[String], (Long, Long)] = {
-    val options = HadoopReadOptions.builder(conf).build()
-    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), options)
-    try {
-      val bounds = columns.map(_ -> new Bounds).toMap
-      // a column outside lists has one value or NULL in each row
-      ColumnChunk.readAll(reader, columns)((path, chunk) => bounds(path).addAll(chunk))
-      bounds.collect { case (path, b) if b.hasValues => path -> ((b.min, b.max)) }
-    } finally reader.close()
-  }
-
-  private final class Bounds {
-    var min: Long = Long.MaxValue
-    var max: Long = Long.MinValue
-    var hasValues = false
-
-    def addAll(chunk: ColumnChunk): Unit = chunk.foreach { (_, hasValue) =>
-      if (hasValue) {
-        val value = chunk.column.getBinary.toByteBuffer.order(ByteOrder.LITTLE_ENDIAN)
-        val nanos = value.getLong(value.position())
-        val day = value.getInt(value.position() + 8)
-        // as Spark reads INT96, without a change of the calendar
-        val micros = DateTimeUtils.fromJulianDay(day, nanos)
-        hasValues = true
-        if (micros < min) min = micros
-        if (micros > max) max = micros
-      }
-    }
-  }
-
-  /**
-   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark
-   * 3.1, and Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark
-   * of Spark, a setting of the session decides the calendar. Sessions can also shift the values of all
-   * writers except parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
-   */
-  private def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
-    val (min, max) = bounds
-    val isShifted = !footer.createdBy.startsWith("parquet-mr")
-    val shift = if (isShifted) 2 * MICROS_PER_DAY else 0L
-    val isUsual = min > Long.MinValue + shift && max < Long.MaxValue - shift
-    if (isUsual && (isProleptic(footer) || min - shift >= sameInBothCalendars)) {
-      Some((min - shift, max + shift))
-    } else None
-  }
-
-  /** A year after the last time that calendars and the first rules of time zones change. */
-  private val sameInBothCalendars = RebaseDateTime.lastSwitchJulianTs + 366 * MICROS_PER_DAY
-
-  // the same rule as in Spark's DataSourceUtils
-  private def isProleptic(footer: ScannedFile): Boolean =
-    footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.1.0") &&
-      !footer.keyValues.contains("org.apache.spark.legacyINT96")
 }

@@ -3,11 +3,13 @@
 
 package io.sparkzorder.index
 
-import scala.util.{Failure, Success, Try}
+import scala.util.{Failure, Success}
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.util.SerializableConfiguration
 
@@ -39,8 +41,10 @@ private[sparkzorder] final class IndexBuild(
     choice: ColumnChoice,
     jobFrom: Int = IndexBuild.JobFrom,
     format: DataFormat,
-    readsInt96: Boolean = false) {
-  private val reader = new EntryReader(root.toString, choice, format, readsInt96)
+    readsInt96: Boolean = false)
+    extends Logging {
+  private val bounds = new ReadBounds(choice, readsInt96)
+  private val reader = new EntryReader(root.toString, choice, format, bounds)
   private val conf = session.sessionState.newHadoopConf()
   // old writers compared strings as signed bytes, and with this setting Parquet ignores their bounds
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
@@ -50,13 +54,47 @@ private[sparkzorder] final class IndexBuild(
    * file and reports the error.
    */
   def of(files: Seq[DataFile]): BuiltIndex =
-    if (files.size < jobFrom && !readsInt96) reader.read(files, conf)
-    else if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
-    else byJob(files.map(f => FileToRead(f.path.toString, f.length, f.modified)))
+    if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
+    else if (files.size >= jobFrom || readsInt96) {
+      val toRead = files.map(f => FileToRead(f.path.toString, f.length, f.modified))
+      byJob(toRead, if (readsInt96) 1 else IndexBuild.FilesOfTask)
+    } else {
+      val (read, unreadable) = reader.footers(files, conf)
+      BuiltIndex(ofFooters(read), unreadable)
+    }
 
-  private def byJob(files: Seq[FileToRead]): BuiltIndex = {
+  /**
+   * Builds the index of files whose footers are known. A job reads the values of columns of which the footers
+   * have no bounds, and of no other columns.
+   *
+   * @param footers with the path of each file relative to the table's root, where the file is now
+   */
+  def ofFooters(footers: Seq[(ScannedFile, String)]): IndexContent = {
+    val ofFooter = new FooterEntries(choice)
+    val entries = footers.map { case (footer, path) => (footer, ofFooter.of(footer, path)) }
+    val (toRead, complete) = entries.partition { case (footer, entry) =>
+      bounds.isFor(entry, footer)
+    }
+    val content = IndexContent.of(complete.map(_._2))
+    if (toRead.isEmpty) content
+    else {
+      val files = toRead.map { case (_, e) =>
+        FileToRead(new Path(root, e.path).toString, e.length, e.modified)
+      }
+      // an error costs bounds only, and the footers are known
+      val read =
+        try byJob(files, filesOfTask = 1).content
+        catch {
+          case NonFatal(e) =>
+            logWarning(s"values of files in $root could not be read, so bounds are missing", e)
+            IndexContent.of(toRead.map(_._2))
+        }
+      IndexContent.concat(Seq(content, read).filter(_.files.size > 0))
+    }
+  }
+
+  private def byJob(files: Seq[FileToRead], filesOfTask: Int): BuiltIndex = {
     val sc = session.sparkContext
-    val filesOfTask = if (readsInt96) 1 else IndexBuild.FilesOfTask
     val tasks = math.max(1, math.min(files.size / filesOfTask, IndexBuild.MaxTasks))
     val settings = sc.broadcast(new SerializableConfiguration(conf))
     // the closure must not hold this object, which has the session
@@ -118,23 +156,30 @@ private final class EntryReader(
     root: String,
     choice: ColumnChoice,
     format: DataFormat,
-    readsInt96: Boolean)
+    bounds: ReadBounds)
     extends Serializable {
 
-  def read(files: Seq[DataFile], conf: Configuration): BuiltIndex = {
+  /** The footers with the path of each file below the root, and the paths of files that cannot be read. */
+  def footers(
+      files: Seq[DataFile],
+      conf: Configuration): (Seq[(ScannedFile, String)], Seq[String]) = {
     val table = new Path(root)
-    val read: Seq[(DataFile, Try[ScannedFile])] =
-      files.zip(FooterReader.tryRead(files, conf, format))
-    val ofFooter = new FooterEntries(choice)
-    val entries = read.flatMap {
-      case (file, Success(footer)) =>
-        Relative.below(table, file.path).map(ofFooter.of(footer, _)).map { entry =>
-          if (readsInt96) Int96Bounds.added(entry, footer, conf) else entry
-        }
-      case _ => None
-    }
-    BuiltIndex(
-      IndexContent.of(entries),
+    val read = files.zip(FooterReader.tryRead(files, conf, format))
+    (
+      read.flatMap {
+        case (file, Success(footer)) => Relative.below(table, file.path).map(footer -> _)
+        case _ => None
+      },
       read.collect { case (file, Failure(_)) => file.path.toString })
+  }
+
+  /** Reads footers, and the values of columns of which the footers have no bounds. */
+  def read(files: Seq[DataFile], conf: Configuration): BuiltIndex = {
+    val (read, unreadable) = footers(files, conf)
+    val ofFooter = new FooterEntries(choice)
+    val entries = read.map { case (footer, path) =>
+      bounds.added(ofFooter.of(footer, path), footer, conf)
+    }
+    BuiltIndex(IndexContent.of(entries), unreadable)
   }
 }

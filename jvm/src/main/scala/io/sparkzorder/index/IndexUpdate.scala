@@ -41,9 +41,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val gone = if (record.makesShadow) Set.empty[String] else replaced(Seq(record))
     update(session, state, target, ordering, gone) { choice =>
       val places = placesOf(record)
-      val entries = new FooterEntries(choice)
-      IndexContent.of(footers.flatMap(f =>
-        places.get(f.file.path.getName).map(entries.of(f, _))))
+      new IndexBuild(session, state.root, choice, format = target.format)
+        .ofFooters(footers.flatMap(f => places.get(f.file.path.getName).map(f -> _)))
     }
   }
 
@@ -97,12 +96,11 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val columns = header.flatMap(_.values).map(_.columns)
     new IndexStore(state.root, conf).change { _ =>
       val always = ordering ++ columns.toSeq.flatten.map(Seq(_))
-      val ofFooter = new FooterEntries(ColumnChoice(chosen, always))
-      val entries = footers.flatMap { f =>
-        Relative.below(state.root, f.file.path).map(ofFooter.of(f, _))
-      }
+      val content =
+        new IndexBuild(session, state.root, ColumnChoice(chosen, always), format = format)
+          .ofFooters(footers.flatMap(f => Relative.below(state.root, f.file.path).map(f -> _)))
       val values = columns.flatMap(HeaderValues.ofColumns)
-      IndexChange(IndexContent.of(entries), Set.empty, keepsOthers = false, chosen, values)
+      IndexChange(content, Set.empty, keepsOthers = false, chosen, values)
     }
     new ValuesUpdate(session, state.root, format).attempt(mayRebuild = false)
   }

@@ -1,0 +1,184 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.index
+
+import java.nio.ByteOrder
+
+import scala.util.Try
+
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+import org.apache.parquet.HadoopReadOptions
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.util.HadoopInputFile
+
+import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
+import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
+
+import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
+
+/**
+ * The bounds of columns of which a Parquet footer has none, from all values of these columns. No other column
+ * is read.
+ *
+ *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that are read
+ *     leave NaN out, and the entry says whether there is a NaN. Only columns that the user named and ordering
+ *     columns are read.
+ *   - INT96: footers have no bounds of INT96. These columns are read if the user asked for it.
+ *
+ * @param choice which columns are indexed
+ * @param readsInt96 true to read INT96 columns
+ */
+private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
+    extends Serializable {
+
+  /** True if values of the file must be read to complete its entry. */
+  def isFor(entry: FileEntry, footer: ScannedFile): Boolean =
+    footer.orc.isEmpty && entry.leaves.exists(isFor(_, entry))
+
+  private def isFor(leaf: LeafEntry, entry: FileEntry): Boolean = leaf.column.leafType match {
+    case Int96Leaf => readsInt96
+    case FloatLeaf | DoubleLeaf =>
+      !leaf.stats.known && leaf.stats.nulls != entry.rows && choice.isNamed(leaf.column.path)
+    case _ => false
+  }
+
+  /** The entry with the bounds that were read; without these bounds if the file cannot be read. */
+  def added(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry =
+    if (!isFor(entry, footer)) entry
+    else {
+      val columns = entry.leaves.filter(isFor(_, entry)).map(_.column)
+      val read =
+        Try(ReadBounds.read(
+          footer.file.path,
+          columns,
+          conf)).getOrElse(Map.empty[Seq[String], Bounds])
+      entry.copy(leaves = entry.leaves.map { leaf =>
+        if (!isFor(leaf, entry)) leaf
+        else {
+          val bounds = read.get(leaf.column.path)
+          val stats = leaf.stats
+          leaf.column.leafType match {
+            case Int96Leaf =>
+              val known = bounds.flatMap(_.ofTimes).flatMap(Int96Bounds.inEverySession(_, footer))
+              LeafEntry(
+                leaf.column.copy(leafType = Int96Bounds.Stored),
+                ReadBounds.stats(stats.nulls, known, noNaN = false))
+            case t =>
+              val known = bounds.flatMap(_.ofReals).flatMap { case (min, max) =>
+                IndexValue.bounds(Double.box(min), Double.box(max), t)
+              }
+              leaf.copy(stats =
+                ReadBounds.stats(stats.nulls, known, noNaN = bounds.exists(!_.hasNaN)))
+          }
+        }
+      })
+    }
+}
+
+private object ReadBounds {
+
+  private def stats(nulls: Long, bounds: Option[(Any, Any)], noNaN: Boolean): ColumnStats =
+    ColumnStats(
+      nulls,
+      bounds.map(_._1).orNull,
+      bounds.map(_._2).orNull,
+      known = bounds.isDefined,
+      noNaN = noNaN && bounds.isDefined)
+
+  private def read(
+      file: Path,
+      columns: Seq[IndexedColumn],
+      conf: Configuration): Map[Seq[String], Bounds] = {
+    val options = HadoopReadOptions.builder(conf).build()
+    val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), options)
+    try {
+      val bounds = columns.map(c => c.path -> new Bounds(c.leafType)).toMap
+      // a column outside lists has one value or NULL in each row
+      ColumnChunk.readAll(reader, columns.map(_.path))((path, chunk) => bounds(path).addAll(chunk))
+      bounds
+    } finally reader.close()
+  }
+}
+
+/** The least and the greatest value of a column of type `t`: microseconds for INT96, else numbers. */
+private final class Bounds(t: LeafType) {
+  private var (leastTime, greatestTime) = (Long.MaxValue, Long.MinValue)
+  private var (leastReal, greatestReal) = (Double.PositiveInfinity, Double.NegativeInfinity)
+  private var (hasTimes, hasReals) = (false, false)
+  private var foundNaN = false
+
+  def hasNaN: Boolean = foundNaN
+
+  /** None if the column has no value. */
+  def ofTimes: Option[(Long, Long)] =
+    if (hasTimes) Some((leastTime, greatestTime)) else None
+
+  /** The bounds of all values but NaN; None if there is no such value. */
+  def ofReals: Option[(Double, Double)] = if (hasReals) Some((leastReal, greatestReal)) else None
+
+  def addAll(chunk: ColumnChunk): Unit = chunk.foreach { (_, hasValue) =>
+    if (hasValue) t match {
+      case Int96Leaf => addTime(Int96Bounds.micros(chunk.column.getBinary.toByteBuffer))
+      case FloatLeaf => addReal(chunk.column.getFloat.toDouble)
+      case _ => addReal(chunk.column.getDouble)
+    }
+  }
+
+  private def addTime(micros: Long): Unit = {
+    hasTimes = true
+    leastTime = math.min(leastTime, micros)
+    greatestTime = math.max(greatestTime, micros)
+  }
+
+  private def addReal(value: Double): Unit =
+    if (value.isNaN) foundNaN = true
+    else {
+      hasReals = true
+      leastReal = math.min(leastReal, value)
+      greatestReal = math.max(greatestReal, value)
+    }
+}
+
+/**
+ * What is special about INT96. The bounds hold in each session, whatever its calendar and its time zone are. A
+ * column whose values depend on these settings gets no bounds.
+ */
+private object Int96Bounds {
+
+  /** The type under which bounds that were read are stored. */
+  val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
+
+  /** The microseconds of a value of 12 bytes, as Spark reads it, without a change of the calendar. */
+  def micros(bytes: java.nio.ByteBuffer): Long = {
+    val value = bytes.order(ByteOrder.LITTLE_ENDIAN)
+    val nanos = value.getLong(value.position())
+    val day = value.getInt(value.position() + 8)
+    DateTimeUtils.fromJulianDay(day, nanos)
+  }
+
+  /**
+   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark
+   * 3.1, and Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark
+   * of Spark, a setting of the session decides the calendar. Sessions can also shift the values of all
+   * writers except parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
+   */
+  def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Any, Any)] = {
+    val (min, max) = bounds
+    val isShifted = !footer.createdBy.startsWith("parquet-mr")
+    val shift = if (isShifted) 2 * MICROS_PER_DAY else 0L
+    val isUsual = min > Long.MinValue + shift && max < Long.MaxValue - shift
+    if (isUsual && (isProleptic(footer) || min - shift >= sameInBothCalendars)) {
+      Some((min - shift, max + shift))
+    } else None
+  }
+
+  /** A year after the last time that calendars and the first rules of time zones change. */
+  private val sameInBothCalendars = RebaseDateTime.lastSwitchJulianTs + 366 * MICROS_PER_DAY
+
+  // the same rule as in Spark's DataSourceUtils
+  private def isProleptic(footer: ScannedFile): Boolean =
+    footer.keyValues.get("org.apache.spark.version").exists(_ >= "3.1.0") &&
+      !footer.keyValues.contains("org.apache.spark.legacyINT96")
+}
