@@ -5,6 +5,9 @@ package io.sparkzorder.commands.history
 
 import java.sql.Timestamp
 
+import scala.util.{Failure, Success, Try}
+
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
@@ -12,8 +15,8 @@ import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampTy
 import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.sources.WherePredicate
-import io.sparkzorder.sources.plain.PublishedShadow
-import io.sparkzorder.table.Target
+import io.sparkzorder.sources.plain.{LostRecords, PublishedShadow}
+import io.sparkzorder.table.{TableLister, Target}
 
 /**
  * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no row of a
@@ -21,7 +24,9 @@ import io.sparkzorder.table.Target
  *
  * @param abandon true to abandon these runs: where a run is not published, its input files are restored
  */
-private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) extends TableAction {
+private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
+    extends TableAction
+    with Logging {
   override def statement: String = "RECOVER LAYOUT"
   override def schema: StructType = RecoverLayout.schema
   override def description(target: Target): String =
@@ -33,11 +38,23 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false) ex
     val runs = table.exchanging(
       if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
       else table.rollForward())
+    checkLost(table)
     val added = runs.map(_.added.size.toLong).sum
     val replaced = runs.map(_.replaced.size.toLong).sum
     val (in, out) = if (abandon) (replaced, added) else (added, replaced)
     Seq(Row(table.root.toString, runs.size.toLong, in, out))
   }
+
+  /**
+   * Without a record, a run cannot be recovered, and the number of recovered runs would not tell of the run. The
+   * other runs are recovered before.
+   */
+  private def checkLost(table: TableState): Unit =
+    Try(new TableLister(table.user, table.target).list()) match {
+      case Success(files) => new LostRecords(table).check(files.tokens, files)
+      case Failure(e) =>
+        logWarning(s"folders of ${table.target.name} were not searched for runs without a record", e)
+    }
 }
 
 private[sparkzorder] object RecoverLayout {

@@ -20,7 +20,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.sparkzorder.commands.{OrderingColumns, TargetAction}
+import io.sparkzorder.commands.{OrderingColumns, TableState, TargetAction}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.ValuesUpdate
@@ -31,6 +31,7 @@ import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.report.ColumnLayout
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources.TableFormats
+import io.sparkzorder.sources.plain.LostRecords
 import io.sparkzorder.table._
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{FileColumns, FooterReader}
@@ -209,7 +210,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       files.catalogSchema,
       Some(target),
       target.format,
-      warnings = TableLog.read(state).disagreements(listed).map(_.warning))
+      warnings = TableLog.read(state).disagreements(listed).map(_.warning) ++
+        new LostRecords(new TableState(session, target)).warning(listed))
   }
 
   /** @param quoted the name as SQL quotes it */

@@ -15,7 +15,7 @@ import io.sparkzorder.util.{ManyFiles, Paths}
  * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of
  * the run: a person has removed the record, or has moved the folder here from another table.
  */
-private[plain] final class LostRecords(table: TableState) {
+private[sparkzorder] final class LostRecords(table: TableState) {
   private val state = table.state
 
   /**
@@ -27,14 +27,21 @@ private[plain] final class LostRecords(table: TableState) {
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
    */
   def check(tokens: Seq[Path], chosen: TableFiles): Unit = {
-    val folders = chosen.folders.map(_.path)
-    publishing(tokens, folders.toSet).orElse(ending(folders)).foreach { lost =>
+    find(tokens, chosen).foreach { lost =>
       throw ZOrderErrors.recordLost(
         lost.folder.toString,
         lost.token,
         state.commits.toString,
         lost.hidden.toString)
     }
+  }
+
+  /** The same for all folders of the table, of which `listed` is the whole listing, as a text. */
+  def warning(listed: TableFiles): Option[String] = find(listed.tokens, listed).map(_.warning)
+
+  private def find(tokens: Seq[Path], chosen: TableFiles): Option[Lost] = {
+    val folders = chosen.folders.map(_.path)
+    publishing(tokens, folders.toSet).orElse(ending(folders))
   }
 
   /** A folder that was being published: its token is visible. */
@@ -124,4 +131,10 @@ private[plain] final class LostRecords(table: TableState) {
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden
  */
-private final case class Lost(folder: Path, token: String, hidden: Path)
+private final case class Lost(folder: Path, token: String, hidden: Path) {
+
+  /** The text in SHOW LAYOUT. */
+  def warning: String =
+    s"$folder has $token of a run that has no record, so rows may be hidden in $hidden; " +
+      "RECOVER LAYOUT tells what to do"
+}

@@ -67,10 +67,15 @@ class LostTokenSuite extends FaultyTables with Steps {
             for (statement <- Seq(
                 s"OPTIMIZE '$dir' ZORDER BY b",
                 s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
-                s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'")) {
+                s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+                s"RECOVER LAYOUT '$dir'",
+                s"RECOVER LAYOUT '$dir' ABANDON")) {
               fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
               assert(userFiles(dir) === before, statement)
             }
+            // Spark infers no schema where all files are hidden
+            Try(sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning"))
+              .foreach(w => assert(w.contains("has no record") && w.contains("_zorder_"), w))
             FileUtils.deleteDirectory(state(dir))
             assert(away(dir).renameTo(state(dir)))
           }
@@ -98,6 +103,7 @@ class LostTokenSuite extends FaultyTables with Steps {
           for (statement <- Seq(
               s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
               s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+              s"RECOVER LAYOUT '$dir'",
               s"PUBLISH LAYOUT '$dir'")) {
             val isWhole = Try(bag(known(dir))).toOption.contains(expected)
             Try(sql(statement).collect()) match {
