@@ -94,7 +94,15 @@ trait StarQueries { this: OptimizeTestBase =>
         val op = pick(random, ">", "<=")
         (s"JOIN (SELECT $agg(k) m FROM $dim WHERE $f) d$i ON f.k$i $op d$i.m", "true")
       case 13 =>
-        (s"JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i = d$i.k OR f.v = d$i.a", "true")
+        val other =
+          pick(
+            random,
+            s"f.v = d$i.a",
+            s"f.v = d$i.a",
+            s"d$i.a % 7 = 3",
+            s"d$i.k IS NULL",
+            s"d$i.a > 40")
+        (s"JOIN (SELECT * FROM $dim WHERE $f) d$i ON f.k$i = d$i.k OR $other", "true")
       case 14 =>
         val op = pick(random, "=", "<=>", ">")
         (

@@ -53,7 +53,9 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
     Try(new TableLister(table.user, table.target).list()) match {
       case Success(files) => new LostRecords(table).check(files.tokens, files)
       case Failure(e) =>
-        logWarning(s"folders of ${table.target.name} were not searched for runs without a record", e)
+        logWarning(
+          s"folders of ${table.target.name} were not searched for runs without a record",
+          e)
     }
 }
 

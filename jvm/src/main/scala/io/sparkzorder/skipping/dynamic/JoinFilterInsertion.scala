@@ -366,7 +366,7 @@ private[dynamic] final class JoinFilterInsertion(
           val supplied = Seq(TotalExpressions.orNull(value))
           key -> new EqualKeys(rewritten, supplied, 0, onlyInBroadcast = false, canRunAgain = true)
         case (key, KeyConditions.Bounds(bounds)) =>
-          key -> new BoundsOfKeys(oneOf.rows(rewritten, bounds), bounds)
+          key -> new BoundsOfKeys(oneOf.rows(rewritten, bounds), bounds, oneOf.unless)
       }.unzip
       if (keys.size == 1) stream.filter(keys.head, sources)
       else stream.filter(struct(keys), sources, isOneOf = true)

@@ -29,7 +29,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
       parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
         KeyDistances.in(parts).flatMap(of))
     val own = ofBuild(parts)
-    bounds.map(b => OneOf(Seq(b), own)) ++
+    bounds.map(b => OneOf(Seq(b), own, None)) ++
       parts.map(alternatives).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
 
@@ -47,19 +47,23 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
   private def ofBuild(parts: Seq[Expression]): Seq[Expression] =
     parts.filter(p => isOf(p, build) && TotalExpressions.isTotal(p))
 
-  /** None if one of the conditions restricts no key. */
+  /** None if one of the conditions restricts no key, and is none of the other side alone. */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
-    val restrictions = conditions.map { condition =>
+    val (ofOther, ofKeys) =
+      conditions.partition(c => isOf(c, build) && TotalExpressions.isTotal(c))
+    val restrictions = ofKeys.map { condition =>
       val found = splitConjunctivePredicates(condition).flatMap(compared)
       found.collectFirst { case (k, e: Equal) => (k, e: Restriction) }
         .orElse(byKey(found.collect { case (k, b: Bounds) => (k, b) }).headOption)
     }
-    if (restrictions.contains(None)) None
+    if (restrictions.isEmpty || restrictions.contains(None)) None
     else {
       val found = restrictions.flatten
+      val unless = ofOther.reduceOption(Or)
       // one scan takes filters by keys alone, or comparisons alone
-      val isEqual = found.forall(_._2.isInstanceOf[Equal])
-      Some(OneOf(if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }, own))
+      val isEqual = unless.isEmpty && found.forall(_._2.isInstanceOf[Equal])
+      val keys = if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }
+      Some(OneOf(keys, own, unless))
     }
   }
 
@@ -113,14 +117,20 @@ private[dynamic] object KeyConditions {
    *
    * @param keys each key with its restriction
    * @param own conditions that the row of the other side meets
+   * @param unless a condition on the row of the other side: where it is true, every row is a partner. An
+   *   example is `d.k IS NULL` in `d.k = f.k OR d.k IS NULL`
    */
-  final case class OneOf(keys: Seq[(Expression, Restriction)], own: Seq[Expression]) {
+  final case class OneOf(
+      keys: Seq[(Expression, Restriction)],
+      own: Seq[Expression],
+      unless: Option[Expression]) {
 
-    /** The rows of the other side that can set some bounds to a partner. */
-    def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan =
-      Filter(
-        (own ++ bounds.map(b => IsNotNull(TotalExpressions.orNull(b.value)))).reduce(And),
-        side)
+    /** The rows of the other side that can set some bounds to a partner, or take every row for a partner. */
+    def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan = {
+      val sets: Expression =
+        bounds.map(b => IsNotNull(TotalExpressions.orNull(b.value))).reduce[Expression](And)
+      Filter((own :+ unless.fold(sets)(Or(sets, _))).reduce(And), side)
+    }
   }
 
   /** How the partner restricts a key. */

@@ -266,8 +266,14 @@ private[dynamic] final case class KeyBound(
 /**
  * The least lower bound and the greatest upper bound that the rows of one side of a join give for a key of
  * the other side. They come from a scalar subquery over a copy of the side.
+ *
+ * @param unless a condition on the rows of this side. If it is true in one of them, each row of the other side
+ *   has a match, whatever its key is
  */
-private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[KeyBound])
+private[dynamic] final class BoundsOfKeys(
+    val build: LogicalPlan,
+    bounds: Seq[KeyBound],
+    unless: Option[Expression])
     extends KeySource {
 
   /**
@@ -281,7 +287,9 @@ private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[Ke
       val value = TotalExpressions.orNull(b.value)
       (if (b.isLower) Min(value) else Max(value)).toAggregateExpression()
     }
-    val row = CreateNamedStruct(extremes.zipWithIndex.flatMap { case (e, i) =>
+    // the greatest of some truth values is true if one of them is
+    val values = extremes ++ unless.map(Max(_).toAggregateExpression())
+    val row = CreateNamedStruct(values.zipWithIndex.flatMap { case (e, i) =>
       Seq(Literal(s"bound$i"), e)
     })
     val subquery =
@@ -294,18 +302,23 @@ private[dynamic] final class BoundsOfKeys(val build: LogicalPlan, bounds: Seq[Ke
         case (false, true) => LessThanOrEqual(key, extreme)
         case (false, false) => LessThan(key, extreme)
       }
-    }.reduce[Expression](And)
+    }.reduce[Expression](And) match {
+      case within if unless.isEmpty => within
+      case within => Or(within, GetStructField(subquery, bounds.size))
+    }
   }
 
   override def onRows(key: Expression): Expression = onFiles(key)
   override def isOnRows: Boolean = true
-  override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds)
+  override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds, unless)
 
   // a side with one row ends in an aggregate, and Spark reuses the shuffle of this aggregate
   override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
 
   override lazy val form: Any =
-    (SideOfKeys.of(build, bounds.map(_.value), Nil), bounds.map(b => (b.isLower, b.isInclusive)))
+    (
+      SideOfKeys.of(build, bounds.map(_.value) ++ unless, Nil),
+      bounds.map(b => (b.isLower, b.isInclusive)))
 }
 
 private[dynamic] object BoundsOfKeys {

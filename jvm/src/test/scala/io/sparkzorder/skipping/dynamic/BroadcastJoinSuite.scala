@@ -54,6 +54,38 @@ class BroadcastJoinSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
+  test("a row of the dimension that takes every row for a partner, as in tables of rights") {
+    withStar { fact =>
+      // a row without a key, which such a row of the dimension takes as well
+      sql("SELECT 1600L id, cast(null as int) day, 1 item, 1L amount, '' code").coalesce(1)
+        .write.mode("append").parquet(fact.getPath)
+      spark.read.parquet(fact.getPath).createOrReplaceTempView("fact")
+      sql(s"REFRESH ZORDER INDEX ON '$fact'").collect()
+      withTempView("rights") {
+        sql("SELECT * FROM VALUES ('ann', 310, 'c000310'), ('ann', 420, 'c000420'), ('bob', NULL, NULL), ('bob', 5, 'c'), " +
+          "('eve', -1, 'c000777') AS t(who, day, code)").createOrReplaceTempView("rights")
+        bothWays {
+          def of(who: String) = s"(SELECT * FROM rights WHERE who = '$who') r"
+          reads(s"SELECT * FROM fact f JOIN ${of("ann")} ON r.day IS NULL OR f.day = r.day", 2)
+          reads(
+            s"SELECT * FROM fact f LEFT SEMI JOIN ${of("ann")} ON f.day = r.day OR r.day = -1",
+            2)
+          reads(s"SELECT * FROM fact f JOIN ${of("bob")} ON r.day IS NULL OR f.day = r.day", 17)
+          reads(s"SELECT * FROM fact f JOIN ${of("eve")} ON f.day = r.day OR r.day = -1", 17)
+          reads(
+            "SELECT * FROM fact f WHERE EXISTS (SELECT 1 FROM rights r WHERE r.who = 'ann' AND " +
+              "(r.day = f.day OR r.day = -1))",
+            2)
+          reads(s"SELECT * FROM fact f JOIN ${of("ann")} ON r.code IS NULL OR f.code = r.code", 2)
+          // no row of the dimension: no row has a partner
+          reads(s"SELECT * FROM fact f JOIN ${of("nobody")} ON r.day IS NULL OR f.day = r.day", 0)
+          // the condition of the other side may fail, so it is not computed on other rows
+          reads(s"SELECT * FROM fact f JOIN ${of("ann")} ON 1 / r.day > 5 OR f.day = r.day", 17)
+        }
+      }
+    }
+  }
+
   test("no key, or only NULL as a key: no file is read") {
     withStar { _ =>
       bothWays {
