@@ -31,9 +31,6 @@ class QualitySuite extends ZOrderSessionSuite {
     try lab.delete(base)
     finally super.afterAll()
 
-  private def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
-    test(name)(body)
-
   private def report(outcomes: Seq[Outcome]): Unit =
     QualityReport.markdown(outcomes).split('\n').foreach(info(_))
 
@@ -111,7 +108,7 @@ class QualitySuite extends ZOrderSessionSuite {
     }
   }
 
-  threshold("each partition has cuts of its own") {
+  test("each partition has cuts of its own", Slow) {
     val data = QualityData.partitioned(50, 60000)
     val conf = spark.sessionState.newHadoopConf()
     val outcome = PartitionOutcomes.of(lab, data, 100, 5, conf)

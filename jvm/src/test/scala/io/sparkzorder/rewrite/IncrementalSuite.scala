@@ -189,7 +189,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
-  test("DRY RUN states the effort, and by the measure of a former run its seconds") {
+  test("DRY RUN states the effort, and by the measure of a former run its seconds", Slow) {
     withTableDir { dir =>
       write(shuffled(20000, 8), dir)
       val size = dataFiles(dir).map(_.length).sum / 16

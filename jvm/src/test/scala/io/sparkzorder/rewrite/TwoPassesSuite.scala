@@ -237,7 +237,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     } finally spark.sparkContext.removeSparkListener(listener)
   }
 
-  test("few inputs of a large folder are looked at one by one, and a change is a conflict") {
+  test("few inputs of a large folder are looked at one by one, and a change is a conflict", Slow) {
     withTableDir { dir =>
       write(rows("time", n = 3000, files = 150), dir)
       val statement = s"OPTIMIZE ${faulty(dir)} WHERE id < 20 ZORDER BY (a, b)"
@@ -306,7 +306,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("the files of a shuffle go after each batch") {
+  test("the files of a shuffle go after each batch", Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val before = TestAccess.shuffleFiles

@@ -38,7 +38,7 @@ class SavingsSuite extends AutoTestBase {
     }
   }
 
-  test("in a partitioned table, a scan reads the partitions that have its values") {
+  test("in a partitioned table, a scan reads the partitions that have its values", Slow) {
     withTableDir { dir =>
       val other = new File(dir.getParentFile, "other")
       write(read(dir).selectExpr("id", "a", "id div 2500 p").repartition(4), other, "p")

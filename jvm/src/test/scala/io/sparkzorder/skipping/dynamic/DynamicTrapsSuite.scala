@@ -19,22 +19,21 @@ class DynamicTrapsSuite extends StarTestBase {
 
   private case class Way(adaptive: Boolean, broadcast: Boolean)
 
-  /** The way of Spark's own settings, and the others. */
-  private val (usual, others) = (
-    Seq(Way(adaptive = true, broadcast = true)),
-    Seq(
-      Way(adaptive = false, broadcast = false),
-      Way(adaptive = true, broadcast = false),
-      Way(adaptive = false, broadcast = true)))
+  /** The way of Spark's own settings, and all. */
+  private val usual = Seq(Way(adaptive = true, broadcast = true))
+  private val all = usual ++ Seq(
+    Way(adaptive = false, broadcast = false),
+    Way(adaptive = true, broadcast = false),
+    Way(adaptive = false, broadcast = true))
 
   private var ways = usual
 
-  /** Of CHAR columns by the reader; other ways are asked with and without. */
+  /** Of CHAR columns by the reader; the slow tests ask with and without. */
   private def paddings: Seq[String] = if (ways == usual) Seq("true") else Seq("true", "false")
 
-  /** Each other one in Spark's usual way, and all in the others. */
-  private def some[T](all: Seq[T]): Seq[T] =
-    if (ways == usual) all.indices.by(2).map(all) else all
+  /** Each other one for each change, and each in the slow tests. */
+  private def some[T](of: Seq[T]): Seq[T] =
+    if (ways == usual) of.indices.by(2).map(of) else of
 
   private def trap(name: String)(body: => Unit): Unit = {
     def in(chosen: Seq[Way]): Unit = {
@@ -42,7 +41,7 @@ class DynamicTrapsSuite extends StarTestBase {
       body
     }
     test(name)(in(usual))
-    test(s"$name: other ways", Slow)(in(others))
+    test(s"$name: all ways", Slow)(in(all))
   }
 
   // within everyWay, the rows of each query, which do not depend on the way

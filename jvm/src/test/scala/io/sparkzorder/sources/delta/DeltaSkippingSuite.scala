@@ -131,7 +131,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("partitions, and Spark's own pruning beside ours") {
+  test("partitions, and Spark's own pruning beside ours", SlowTest) {
     withStar {
       sql(
         "CREATE TABLE parts USING delta PARTITIONED BY (p) AS SELECT *, int(day / 400) p FROM fact")

@@ -64,4 +64,4 @@ class DeltaLastSuite extends PlainTablesBesideDelta with DeltaLast
 @Slow
 class DeltaFirstOverlaySuite extends OverlayReadSuite with DeltaFirst
 @Slow
-class DeltaFirstJoinSuite extends BroadcastJoinSuite with DeltaFirst
+class DeltaFirstJoinSuite extends BroadcastJoinSuite with DeltaFirst with BothAdaptive

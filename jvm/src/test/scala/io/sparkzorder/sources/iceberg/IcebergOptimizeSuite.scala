@@ -47,7 +47,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("a point query reads the ideal share of the files by Iceberg's own pruning") {
+  test("a point query reads the ideal share of the files by Iceberg's own pruning", Slow) {
     withTables {
       create("t", rows = 40000, files = 4)
       // few columns have bounds by the table's own wish; a layout without bounds would be of no use
