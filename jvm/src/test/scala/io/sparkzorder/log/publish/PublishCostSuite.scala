@@ -34,7 +34,7 @@ class PublishCostSuite extends StateTestBase {
     (calls.get, ms.get)
   }
 
-  for ((folders, files) <- Seq((1, 200), (100, 2), (10, 20))) {
+  for ((folders, files) <- Seq((1, 400), (200, 2), (20, 20))) {
     test(s"$files files in each of $folders folders: several at a time") {
       val (calls, ms) = publish(folders, files)
       info(s"$calls calls of $pauseMs ms in $ms ms")
