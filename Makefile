@@ -34,10 +34,10 @@ TESTS :=
 ROWS :=
 # every row, the default one first; `make release` takes ROWS of them, and `make release-check` spark41 by default
 all_rows := spark41 $(rows)
-# what CI takes of them: functions, statements, OPTIMIZE, skipping and publishing, on the oldest row and the newest
+# what CI takes of them, on the oldest row and the newest: what calls the classes of Spark that differ between the lines,
+# which are those of functions, statements, types, OPTIMIZE and scans
 sample_rows := spark35 spark42
-sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *OptimizeSuite *OptimizeIntoSuite *OptimizeColumnsSuite \
-  *SkippingTrapsSuite *StatisticsTrapsSuite *PublisherSuite *PhysicalTypesSuite
+sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *.OptimizeSuite *SkippingTrapsSuite *PhysicalTypesSuite
 # suites of `make test-shadow`
 shadow_suites := *TpcRowsSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py

@@ -9,8 +9,8 @@ import org.scalatest.tagobjects.Slow
 /** Tests of what happens at a step of a run, whichever it is: a kill, or a change by somebody else. */
 trait Steps { this: AnyFunSuiteLike =>
 
-  /** `make test` looks at every ninth step, and `make test-slow` at all. */
-  protected def testSteps(name: String, quick: Int = 9)(body: Int => Unit): Unit = {
+  /** `make test` looks at every eighteenth step, and `make test-slow` at all. */
+  protected def testSteps(name: String, quick: Int = 18)(body: Int => Unit): Unit = {
     test(s"$name; one step of $quick")(body(quick))
     test(s"$name; each step", Slow)(body(1))
   }

@@ -8,7 +8,7 @@ import org.scalatest.tags.Slow
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.execution.SparkPlan
 
-import io.sparkzorder.skipping.dynamic.RandomStarSuite
+import io.sparkzorder.skipping.dynamic.{BothAdaptive, NotAdaptive, RandomStarSuite}
 import io.sparkzorder.skipping.scan.Neighbour
 
 /** Apache DataFusion Comet, by names alone: not every Spark line has a release. */
@@ -36,9 +36,15 @@ abstract class CometTests extends AcceleratorTests with Comet {
     inConf("spark.comet.enabled" -> "false", "spark.zorder.enabled" -> "false")(body)
 }
 
-class CometFirstSuite extends CometTests
+class CometFirstSuite extends CometTests {
+  override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.Each.take(1)
+}
 @Slow
-class CometLastSuite extends CometTests {
+class CometFirstNotAdaptiveSuite extends CometTests with NotAdaptive {
+  override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.Each.drop(1)
+}
+@Slow
+class CometLastSuite extends CometTests with BothAdaptive {
   override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.All
   override protected def isFirst: Boolean = false
 }

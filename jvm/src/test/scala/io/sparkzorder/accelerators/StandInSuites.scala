@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.sparkzorder.skipping.dynamic.RandomStarSuite
+import io.sparkzorder.skipping.dynamic.{BothAdaptive, RandomStarSuite}
 import io.sparkzorder.skipping.scan.Neighbour
 
 /** Does what accelerators do to scans: it knows Spark's scan by its class, and asks for files while it plans. */
@@ -78,7 +78,7 @@ abstract class StandInTests extends AcceleratorTests with StandIn {
 
 /** Each Spark line has the stand-in. */
 @Slow
-class StandInSuite extends StandInTests {
+class StandInSuite extends StandInTests with BothAdaptive {
   override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.All
 }
 

@@ -6,6 +6,7 @@ package io.sparkzorder.bits
 import java.io.{ByteArrayInputStream, ByteArrayOutputStream, ObjectInputStream, ObjectOutputStream}
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.RandomInputs
 
@@ -43,7 +44,9 @@ class HilbertCurveSuite extends AnyFunSuite with RandomInputs {
     val curve = HilbertCurve.of(n)
     val last = (1L << (n * bits)) - 1
 
-    test(s"$n columns: unit steps through all coarse cells, whatever is below them") {
+    test(
+      s"$n columns: unit steps through all coarse cells, whatever is below them",
+      (if (n < 7) Nil else Seq(Slow)): _*) {
       withRandom { random =>
         // at least two levels: 2^12 to 2^18 cells
         for (levels <- 1 to math.max(2, 12 / n)) {

@@ -124,7 +124,7 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
   for {
     (kind, d, rewritten, mean, tags) <- Seq(
       ("drift", 2, 0.1, 1.6, Seq(Slow)),
-      ("drift", 3, 0.1, 1.6, Nil),
+      ("drift", 3, 0.1, 1.6, Seq(Slow)),
       ("equal", 2, 2.4, 1.8, Nil),
       ("equal", 3, 1.2, 1.8, Seq(Slow)),
       ("late", 2, 1.0, 1.8, Seq(Slow)))
@@ -132,9 +132,9 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
     s"$kind appends by $d columns: at most $rewritten rewritten, mean excess at most $mean",
     tags: _*) {
     val all = rows(kind, d, new Random(7))
-    val own = simulate(all, byTable = false)
     val table = simulate(all, byTable = true)
-    info(s"by its own ranks: $own")
+    // nothing is asked of these
+    if (tags.nonEmpty) info(s"by its own ranks: ${simulate(all, byTable = false)}")
     info(s"by those of the table: $table")
     assert(table.rewritten <= rewritten)
     assert(table.mean <= mean)

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.cluster
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.SparkFunSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -36,8 +38,8 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
         FolderSample(types.zip(columns).map { case (t, vs) => KeyColumns.of(t, vs) }.toIndexedSeq)))
   }
 
-  for (d <- Seq(1, 2, 3, 5, 9, 10, 40)) {
-    test(s"$d columns of every kind") {
+  for ((d, tags) <- Seq(1, 2, 3, 5, 9).map(_ -> Nil) ++ Seq(10, 40).map(_ -> Seq(Slow))) {
+    test(s"$d columns of every kind", tags: _*) {
       withRandom { random =>
         def row(): Seq[Any] = Seq.tabulate(d)(c =>
           if (random.nextInt(8) == 0) null else kinds(c % kinds.length)._2(random.nextInt(5000)))

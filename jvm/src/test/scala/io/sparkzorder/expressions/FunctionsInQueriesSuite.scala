@@ -3,6 +3,8 @@
 
 package io.sparkzorder.expressions
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.{array, col, lit}
 
@@ -65,7 +67,7 @@ class FunctionsInQueriesSuite extends ZOrderSessionSuite {
     inAllModes(sql(s"SELECT id, ${each.mkString(", ")} FROM types"))
   }
 
-  test("many columns in every mode") {
+  test("many columns in every mode", Slow) {
     def some(n: Int, of: Seq[String]) =
       Seq.tabulate(n)(i => s"`${of(i % of.length)}`").mkString(", ")
     val integral = Seq("byte", "short", "int", "long", "bin")

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.expressions
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BoundReference, ExpressionEvalHelper, Literal}
@@ -52,7 +54,7 @@ class HilbertSuite extends ZOrderSessionSuite with ExpressionEvalHelper with Ran
     assert(api.collect().toSeq === rows)
   }
 
-  test("WHERE, GROUP BY, windows, joins and repartitionByRange") {
+  test("WHERE, GROUP BY, windows, joins and repartitionByRange", Slow) {
     checkAnswer(
       sql("SELECT a, b FROM grid WHERE hilbert(a, b) < 1073741824"),
       grid.filter { case (a, b) => a < 2 && b < 2 }.map { case (a, b) => Row(a, b) })

@@ -54,7 +54,9 @@ class CellsSuite extends DealtTables {
   private def checkRows(seeds: Int*): Unit =
     assertRows("t", seeds.map(points(60000, _)).reduce(_ union _))
 
-  test("OPTIMIZE takes well dealt inserts as runs, and merges them when the excess asks for it") {
+  test(
+    "OPTIMIZE takes well dealt inserts as runs, and merges them when the excess asks for it",
+    Slow) {
     withTable("t") {
       create()
       insert(60000, 1)
@@ -77,7 +79,7 @@ class CellsSuite extends DealtTables {
     }
   }
 
-  test("small inserts, and where the cells cannot be used, are sorted by the grid") {
+  test("small inserts, and where the cells cannot be used, are sorted by the grid", Slow) {
     withTable("t") {
       create()
       insert(60000, 1)
@@ -122,7 +124,7 @@ class CellsSuite extends DealtTables {
     }
   }
 
-  test("values outside of all bounds, NULLs, and one column") {
+  test("values outside of all bounds, NULLs, and one column", Slow) {
     withTable("t") {
       create()
       insert(60000, 1)

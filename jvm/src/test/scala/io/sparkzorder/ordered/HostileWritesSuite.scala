@@ -7,6 +7,8 @@ import java.io.File
 import java.nio.ByteBuffer
 import java.nio.file.Files
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.AnalysisException
 
 /** Writes beside other writers, with damaged state and with names that do not fit. */
@@ -25,7 +27,7 @@ class HostileWritesSuite extends DealtTables {
     }
   }
 
-  test("state that cannot be read, and a grid of another version") {
+  test("state that cannot be read, and a grid of another version", Slow) {
     withTable("t") {
       create()
       insert(60000, 1)
@@ -111,7 +113,7 @@ class HostileWritesSuite extends DealtTables {
     }
   }
 
-  test("INSERT OVERWRITE of partitions of the table from itself") {
+  test("INSERT OVERWRITE of partitions of the table from itself", Slow) {
     withTable("t") {
       create("PARTITIONED BY (p)")
       insert(60000, 1)

@@ -5,6 +5,8 @@ package io.sparkzorder.ordered
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.JobCounter
 
 /** Writes that are dealt by a sample of their own rows, and those that cannot be read twice. */
@@ -22,7 +24,7 @@ class SampledWritesSuite extends DealtTables {
     assert(excess(files) < mostExcess)
   }
 
-  test("the first insert into a table, without a grid") {
+  test("the first insert into a table, without a grid", Slow) {
     for (planned <- Seq("true", "false")) withTable("t") {
       sampled()
       inConf("spark.sql.optimizer.plannedWrite.enabled" -> planned) {
@@ -58,7 +60,7 @@ class SampledWritesSuite extends DealtTables {
     }
   }
 
-  test("partitions, and CREATE TABLE AS SELECT") {
+  test("partitions, and CREATE TABLE AS SELECT", Slow) {
     withTable("t", "u") {
       sampled("PARTITIONED BY (p)")
       val files = insert(60000, 1)

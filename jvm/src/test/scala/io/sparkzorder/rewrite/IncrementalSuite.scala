@@ -40,7 +40,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       "pmod(xxhash64(id, 7), 1000) b",
       "'s' s")
 
-  test("without new files nothing is rewritten, however it is asked") {
+  test("without new files nothing is rewritten, however it is asked", Slow) {
     withTableDir { dir =>
       write(shuffled(4000, 8), dir)
       val size = dataFiles(dir).map(_.length).sum / 16
@@ -153,7 +153,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
-  test("inserts that follow time stay where they are") {
+  test("inserts that follow time stay where they are", Slow) {
     withTableDir { dir =>
       val rows = 300
       var written = 0L
@@ -189,7 +189,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
     }
   }
 
-  test("DRY RUN states the effort, and by the measure of a former run its seconds") {
+  test("DRY RUN states the effort, and by the measure of a former run its seconds", Slow) {
     withTableDir { dir =>
       write(shuffled(20000, 8), dir)
       val size = dataFiles(dir).map(_.length).sum / 16

@@ -9,6 +9,8 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.JavaConverters._
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.functions.lit
 
 import io.sparkzorder.FaultyFileSystem
@@ -57,7 +59,7 @@ class ListingCostSuite extends FaultyTables {
     }
   }
 
-  test("each batch lists its own folders again, not the others") {
+  test("each batch lists its own folders again, not the others", Slow) {
     withPartitions { (dir, table) =>
       def perFolder(batchSize: String) = listings(dir)(sql(
         s"OPTIMIZE $table FULL ZORDER BY (a, b) " +

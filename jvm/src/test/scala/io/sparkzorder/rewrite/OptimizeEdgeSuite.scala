@@ -5,6 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.commands.OptimizeTestBase
@@ -79,7 +81,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
     }
   }
 
-  test("10 columns, and 63 of them") {
+  test("10 columns, and 63 of them", Slow) {
     withTableDir { dir =>
       val names = (0 until 63).map("c" + _)
       write(
@@ -111,7 +113,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
     }
   }
 
-  test("columns that bear the names of our own helpers") {
+  test("columns that bear the names of our own helpers", Slow) {
     withTableDir { dir =>
       val names = Seq(
         "_zorder_folder",

@@ -10,6 +10,8 @@ import java.util.concurrent.CountDownLatch
 
 import scala.util.{Failure, Success, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 
@@ -54,7 +56,7 @@ class OptimizeFailureSuite extends FaultyTables {
     }
   }
 
-  test("any task's file, any rename before the commit") {
+  test("any task's file, any rename before the commit", Slow) {
     withTableDir { dir =>
       write(shuffled(600, 3), dir)
       def staged(operation: String, path: org.apache.hadoop.fs.Path) =

@@ -98,7 +98,7 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
     }
   }
 
-  test("odd partition values of a catalog table; the empty text is NULL there") {
+  test("odd partition values of a catalog table; the empty text is NULL there", Slow) {
     withTable("t") {
       sql("CREATE TABLE t (a INT, p STRING, ts TIMESTAMP) USING parquet PARTITIONED BY (p, ts)")
       (oddValues ++ Seq("", "x")).zipWithIndex.foreach { case (v, i) =>

@@ -5,6 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 
 import io.sparkzorder.commands.OptimizeTestBase
@@ -73,7 +75,7 @@ class OptimizeSuite extends OptimizeTestBase {
     }
   }
 
-  test("WHERE chooses partitions by any expression over them") {
+  test("WHERE chooses partitions by any expression over them", Slow) {
     withTable("other") {
       sql("CREATE TABLE other USING parquet AS SELECT 2 AS wanted")
       withTableDir { dir =>

@@ -53,14 +53,16 @@ class TwoPassesGrowthSuite extends TwoPassesTestBase {
     }
   }
 
-  test("a merge that two passes cannot lay out is left: new files are laid out all the same") {
+  for ((appends, tags) <- Seq(4 -> Nil, 12 -> Seq(Slow))) test(
+    s"a merge that two passes cannot lay out is left: new files are laid out all the same, $appends appends",
+    tags: _*) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
       // one shuffle, by a larger batch
       sql(s"OPTIMIZE '$dir' ZORDER BY (a, b) ${sizes.inOne}").collect()
       val small = sizes.target * 2
-      for (i <- 0 until 12) {
+      for (i <- 0 until appends) {
         write(rows("uniform", rowsOfTable + 250 * i, 250, 1), dir)
         val expected = bag(read(dir))
         withSQLConf("spark.zorder.batchSize" -> small.toString) {

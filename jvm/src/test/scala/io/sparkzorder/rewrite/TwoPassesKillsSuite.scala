@@ -132,7 +132,7 @@ class TwoPassesKillsSuite extends TwoPassesTestBase {
     (0 until n).map(i => changes * i / n + random.nextInt(math.max(1, changes / n)))
 
   private def testSome(name: String)(body: (Fixture, Int, String, Writer, File => Any) => Unit) =
-    for ((many, n, tags) <- Seq(("some", 4, Nil), ("many", 40, Seq(Slow)))) {
+    for ((many, n, tags) <- Seq(("some", 2, Nil), ("many", 40, Seq(Slow)))) {
       test(s"$name; $many changes", tags: _*) {
         withRandom { random =>
           withFixture { f =>

@@ -25,7 +25,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
       "uniform" -> Nil,
       "correlated" -> Seq(Slow),
       "zipf" -> Seq(Slow),
-      "time" -> Nil)) {
+      "time" -> Seq(Slow))) {
     test(
       s"$kind rows: the result of two passes is that of one shuffle, in bounded batches",
       tags: _*) {
@@ -143,7 +143,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("batchSize, size of files or columns change between the passes") {
+  test("batchSize, size of files or columns change between the passes", Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -164,7 +164,9 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("a changed input ends one batch; the others are done, and the next OPTIMIZE does the rest") {
+  test(
+    "a changed input ends one batch; the others are done, and the next OPTIMIZE does the rest",
+    Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -190,10 +192,10 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  for ((kind, isAt) <- Seq[(String, (String, Path) => Boolean)](
-      "planned" -> ((_, _) => true),
-      "written" -> ((o, path) => o == "create" && path.toString.contains("/_runs/"))))
-    test(s"an input that is removed before its batch is $kind ends that batch alone") {
+  for ((kind, tags, isAt) <- Seq[(String, Seq[Tag], (String, Path) => Boolean)](
+      ("planned", Seq(Slow), (_, _) => true),
+      ("written", Nil, (o, path) => o == "create" && path.toString.contains("/_runs/"))))
+    test(s"an input that is removed before its batch is $kind ends that batch alone", tags: _*) {
       withTableDir { dir =>
         write(rows("uniform"), dir)
         val sizes = sizesOf(dir)
@@ -235,7 +237,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     } finally spark.sparkContext.removeSparkListener(listener)
   }
 
-  test("few inputs of a large folder are looked at one by one, and a change is a conflict") {
+  test("few inputs of a large folder are looked at one by one, and a change is a conflict", Slow) {
     withTableDir { dir =>
       write(rows("time", n = 3000, files = 150), dir)
       val statement = s"OPTIMIZE ${faulty(dir)} WHERE id < 20 ZORDER BY (a, b)"
@@ -304,7 +306,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("the files of a shuffle go after each batch") {
+  test("the files of a shuffle go after each batch", Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val before = TestAccess.shuffleFiles
@@ -313,7 +315,9 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("without retention, replaced files go after each batch, and room is needed for one batch") {
+  test(
+    "without retention, replaced files go after each batch, and room is needed for one batch",
+    Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -384,7 +388,9 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("beside the files: PUBLISH LAYOUT and VACUUM LAYOUT between the passes, and the next OPTIMIZE goes on") {
+  test(
+    "beside the files: PUBLISH LAYOUT and VACUUM LAYOUT between the passes, and the next OPTIMIZE goes on",
+    Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -409,7 +415,9 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("beside the files: an input is overwritten, removed or added between the passes; UNDO; a new layout") {
+  test(
+    "beside the files: an input is overwritten, removed or added between the passes; UNDO; a new layout",
+    Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -441,7 +449,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("UNDO takes batches back one by one, and OPTIMIZE does them again") {
+  test("UNDO takes batches back one by one, and OPTIMIZE does them again", Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
@@ -508,7 +516,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("a compaction of a large folder takes several batches, one pass") {
+  test("a compaction of a large folder takes several batches, one pass", Slow) {
     withTableDir { dir =>
       write(rows("uniform", files = 60), dir)
       val bytes = dataFiles(dir).map(_.length).sum

@@ -5,6 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.DataFrame
 
@@ -102,7 +104,7 @@ class VariantSuite extends OptimizeTestBase {
     }
   }
 
-  test("INTO a directory, and a declared order that deals rows to cells") {
+  test("INTO a directory, and a declared order that deals rows to cells", Slow) {
     assume(has)
     withTable("t") {
       withTableDir { dir =>

@@ -23,7 +23,7 @@ import io.sparkzorder.index.values.{PostingsFormat, PostingsReader, ValueDomain}
  * for more pairs, as `make torture-skipping` does.
  */
 class SkippingFuzzSuite extends SkippingFuzzBase {
-  private val quick = 120
+  private val quick = 60
   private val pairs = sys.props.get("sparkzorder.test.pairs").fold(1000)(_.toInt)
   // few tables would say little, and many take their time
   private val perTable = math.min(500, pairs / 20)

@@ -193,7 +193,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("values in most files, and long values") {
+  test("values in most files, and long values", Slow) {
     withTableDir { dir =>
       spark.range(300).selectExpr(
         "id AS i",
@@ -209,7 +209,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("a column of two types that Spark reads as one") {
+  test("a column of two types that Spark reads as one", Slow) {
     assume(org.apache.spark.sql.sparkzorder.SparkLine.readsWidened)
     withTableDir { dir =>
       for (t <- Seq("int", "bigint"); i <- 0 until 4) {
@@ -304,7 +304,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("partitions, ORC, names in another case, and files that lack the column") {
+  test("partitions, ORC, names in another case, and files that lack the column", Slow) {
     withTable("pt", "orct") {
       spark.range(2000).selectExpr(
         "id",

@@ -7,6 +7,8 @@ import java.io.File
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicBoolean
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.FileSourceScanExec
@@ -184,7 +186,9 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
     }
   }
 
-  test("a file with a column of another type, and one that cannot be read, are uncovered alone") {
+  test(
+    "a file with a column of another type, and one that cannot be read, are uncovered alone",
+    Slow) {
     withTableDir { dir =>
       scattered(dir, 6)
       spark.range(20).selectExpr("id", "cast(id as string) AS k", "concat('x', id) AS u")
@@ -287,7 +291,7 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
     }
   }
 
-  test("the keys of a star are looked up, each by its own column") {
+  test("the keys of a star are looked up, each by its own column", Slow) {
     withTableDir { dir =>
       scattered(dir, 30, rows = 100)
       create(dir, "k, u")
@@ -313,7 +317,7 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
     }
   }
 
-  test("AUTO lays a table out whose values are looked up, and the values stay in the index") {
+  test("AUTO lays a table out whose values are looked up, and the values stay in the index", Slow) {
     withTableDir { dir =>
       scattered(dir, 8)
       create(dir, "u")

@@ -83,7 +83,7 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("a folder that is read twice: two partitions of a catalog, one path by two names") {
+  test("a folder that is read twice: two partitions of a catalog, one path by two names", Slow) {
     withTable("t") {
       withTableDir { dir =>
         sql(s"CREATE TABLE t (id BIGINT, a INT, b INT, p INT) USING parquet PARTITIONED BY (p) " +
@@ -196,7 +196,8 @@ class ShadowSuite extends OptimizeTestBase {
   }
 
   test(
-    "a superseded shadow is removed, and nothing is lost when the later one is undone or inert") {
+    "a superseded shadow is removed, and nothing is lost when the later one is undone or inert",
+    Slow) {
     for (inert <- Seq(true, false)) withTableDir { dir =>
       write(shuffled(3000, 3), dir)
       zorder(dir, 6)
@@ -367,7 +368,7 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("the index, SHOW LAYOUT, INTO and tables of the catalog") {
+  test("the index, SHOW LAYOUT, INTO and tables of the catalog", Slow) {
     withTable("t") {
       withTableDir { dir =>
         write(shuffled(4000, 4), dir)

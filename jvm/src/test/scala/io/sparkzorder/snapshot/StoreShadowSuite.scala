@@ -12,6 +12,7 @@ import scala.collection.JavaConverters._
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
@@ -52,7 +53,7 @@ class StoreShadowSuite extends FaultyTables with Steps {
     seen.asScala.toSeq
   }
 
-  test("OPTIMIZE, append, OPTIMIZE, UNDO, VACUUM, and no rename") {
+  test("OPTIMIZE, append, OPTIMIZE, UNDO, VACUUM, and no rename", Slow) {
     withTableDir { dir =>
       write(shuffled(2000, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val before = userFiles(dir)
@@ -189,7 +190,7 @@ class StoreShadowSuite extends FaultyTables with Steps {
     }
   }
 
-  test("two drivers: the one that commits first wins") {
+  test("two drivers: the one that commits first wins", Slow) {
     withTableDir { dir =>
       write(shuffled(1000, 2), dir)
       fails("ZORDER_CONFLICT")(

@@ -118,7 +118,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("the larger side gets the keys, also where a join can broadcast only this side") {
+  common("the larger side gets the keys, also where a join can broadcast only this side") {
     withStar {
       allWays {
         val some = s"(SELECT * FROM $days WHERE month = 3) d"
@@ -128,7 +128,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("a file that has a key of each of two joins, but none of both, is not read") {
+  common("a file that has a key of each of two joins, but none of both, is not read") {
     withStar {
       allWays {
         def some(dom: Int) =
@@ -155,7 +155,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("filters that aggregates, grouping sets, lists and windows imply skip files") {
+  common("filters that aggregates, grouping sets, lists and windows imply skip files") {
     withStar {
       allWays(ImpliedFilterShapes.of(fact).foreach { case (query, n) => reads(query, n) })
     }
@@ -178,7 +178,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("a part of a table gives keys to the whole table, by a second run of the part") {
+  common("a part of a table gives keys to the whole table, by a second run of the part") {
     withStar {
       inConf("spark.sql.autoBroadcastJoinThreshold" -> "-1") {
         reads(
@@ -190,7 +190,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("the side whose rows stay without a partner is read whole") {
+  common("the side whose rows stay without a partner is read whole") {
     withStar {
       allWays {
         val some = s"(SELECT * FROM $days WHERE month = 3) d"
@@ -253,7 +253,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("a commit between the planning and the run changes no row of the query") {
+  common("a commit between the planning and the run changes no row of the query") {
     withOwnStar {
       allWays {
         val query = s"SELECT * FROM $fact f JOIN $days d ON f.day = d.day WHERE d.month IN (3, 4)"
@@ -289,7 +289,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("ranges that follow from functions of columns, and lists of values, choose the files") {
+  common("ranges that follow from functions of columns, and lists of values, choose the files") {
     withStar {
       def readsAll(condition: String, files: Long, shown: String*): Unit = {
         val df = reads(s"SELECT * FROM $fact WHERE $condition", files)
@@ -354,7 +354,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
     }
   }
 
-  test("texts that are no UTF-8, and names in another case") {
+  common("texts that are no UTF-8, and names in another case") {
     withStar {
       sql(s"CREATE TABLE ${nameOf("odd")} USING $starFormat AS " +
         "SELECT cast(X'FF' AS STRING) s, 1 n")

@@ -10,7 +10,7 @@ import io.sparkzorder.ZOrderTable
 /** Ways to name a table of a format, clauses of OPTIMIZE, and many partitions; the same for each format. */
 trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
 
-  test("ZOrderTable by name and by path") {
+  common("ZOrderTable by name and by path") {
     onTable() {
       val rows = bag(t)
       val byName = ZOrderTable.forName(spark, named).optimize().option("targetFileSize", "4k")
@@ -25,7 +25,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
     }
   }
 
-  test("DRY RUN predicts what a run then does, and commits nothing") {
+  common("DRY RUN predicts what a run then does, and commits nothing") {
     onTable("PARTITIONED BY (p)") {
       val statement = s"OPTIMIZE TABLE $named WHERE p < 2 ZORDER BY (a, b) $small"
       val plan = sql(s"$statement DRY RUN").head()

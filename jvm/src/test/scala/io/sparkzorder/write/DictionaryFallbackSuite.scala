@@ -10,6 +10,7 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.hadoop.metadata.ParquetMetadata
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.commands.OptimizeTestBase
 
@@ -74,7 +75,7 @@ class DictionaryFallbackSuite extends OptimizeTestBase {
     }
   }
 
-  test("OPTIMIZE spares dictionaries until a file shows that they are of use") {
+  test("OPTIMIZE spares dictionaries until a file shows that they are of use", Slow) {
     withTableDir { dir =>
       // v is distinct in the first 40 of 64 files and constant in the others; the 32nd and the 48th file
       // of the run show anew whether dictionaries save bytes, and tasks may change places by a few

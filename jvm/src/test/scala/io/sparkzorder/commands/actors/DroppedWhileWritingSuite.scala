@@ -9,6 +9,7 @@ import scala.util.Try
 
 import org.apache.commons.io.FileUtils
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.commands.FaultyTables
 
@@ -26,8 +27,10 @@ class DroppedWhileWritingSuite extends FaultyTables {
       failure.foreach(throw _)
     }(body)
 
-  test("the directory is removed while tasks write: a conflict, and it stays away") {
-    for (folder <- Seq("", "p=1")) withTableDir { dir =>
+  for ((what, folder, tags) <- Seq(("directory", "", Nil), ("partition", "p=1", Seq(Slow)))) test(
+    s"the $what is removed while tasks write: a conflict, and it stays away",
+    tags: _*) {
+    withTableDir { dir =>
       write(shuffled(200, 2).selectExpr("*", "id % 3 p"), dir, "p")
       whileWriting(FileUtils.deleteDirectory(new File(dir, folder))) {
         fails("ZORDER_CONFLICT")(sql(statement(dir)).collect())
@@ -65,7 +68,7 @@ class DroppedWhileWritingSuite extends FaultyTables {
     }
   }
 
-  test("INSERT OVERWRITE while tasks write: its rows alone") {
+  test("INSERT OVERWRITE while tasks write: its rows alone", Slow) {
     for (dynamic <- Seq("static", "dynamic")) withTable("t") {
       sql("CREATE TABLE t (id BIGINT, p INT) USING parquet PARTITIONED BY (p)")
       spark.range(90).selectExpr("id", "int(id % 3) p").write.insertInto("t")

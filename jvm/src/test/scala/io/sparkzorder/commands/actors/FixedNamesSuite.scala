@@ -136,7 +136,7 @@ class FixedNamesSuite extends FaultyTables {
     returned(0)
   }
 
-  test("an UNDO that was killed on the way is no return of files") {
+  test("an UNDO that was killed on the way is no return of files", Slow) {
     withTableDir { table =>
       write(shuffled(300, 2), table)
       sql(s"OPTIMIZE '$table' ZORDER BY a").collect()

@@ -56,7 +56,7 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   testSteps(
     "OPTIMIZE refuses a half-published run of which somebody has removed the record",
-    quick = 3) {
+    quick = 6) {
     step =>
       def away(dir: File) = new File(s"$dir.away")
       def state(dir: File) = new File(dir, "_zorder")
@@ -86,7 +86,7 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   testSteps(
     "OPTIMIZE and PUBLISH LAYOUT refuse a conflict that is ended half, of which somebody has removed the record",
-    quick = 3) {
+    quick = 6) {
     step =>
       var (k, more, refused) = (0, true, 0)
       while (more) withTableDir { dir =>
@@ -142,7 +142,7 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   testSteps(
     "VACUUM LAYOUT keeps the files of such a run, so that the record makes the table whole",
-    quick = 3) {
+    quick = 6) {
     step =>
       def record(dir: File) = new File(dir, "_zorder/_commits/_1")
       def away(dir: File) = new File(s"$dir.record")
@@ -163,7 +163,7 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   testSteps(
     "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back",
-    quick = 3) {
+    quick = 6) {
     step =>
       var inDoubt = 0
       atKills(step) { (dir, expected, lost) =>
@@ -191,7 +191,7 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(inDoubt > 2 / step)
   }
 
-  testSteps("where the hidden directory is gone as well the folder was overwritten", quick = 3) {
+  testSteps("where the hidden directory is gone as well the folder was overwritten", quick = 6) {
     step =>
       atKills(step) { (dir, expected, lost) =>
         if (!wholeOrInDoubt(dir, expected)) {

@@ -116,7 +116,7 @@ class AutoSuite extends AutoTestBase {
     }
   }
 
-  test("a table with partitions, NULLs, a constant and a skewed column") {
+  test("a table with partitions, NULLs, a constant and a skewed column", Slow) {
     withTableDir { dir =>
       val other = new File(dir.getParentFile, "other")
       write(
@@ -151,7 +151,7 @@ class AutoSuite extends AutoTestBase {
     }
   }
 
-  test("SORT BY ZORDER AUTO: declared at CREATE or later, kept by OPTIMIZE, taken back") {
+  test("SORT BY ZORDER AUTO: declared at CREATE or later, kept by OPTIMIZE, taken back", Slow) {
     def properties(table: String) =
       sql(s"SHOW TBLPROPERTIES $table").collect().map(r => r.getString(0) -> r.getString(1)).toMap
     withTable("x", "y") {

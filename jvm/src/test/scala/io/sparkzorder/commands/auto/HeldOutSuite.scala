@@ -17,7 +17,7 @@ class HeldOutSuite extends SharedSparkSession {
 
   /** Workloads of as many columns or scans as take most of the time. */
   private def large(w: HeldOutWorkload): Boolean =
-    w.name.startsWith("one heavy form") || w.name.startsWith("TPC-DS")
+    Seq("one heavy form", "TPC-DS", "TPC-H").exists(w.name.startsWith)
 
   for {
     w <- HeldOutWorkload.all

@@ -39,7 +39,7 @@ class RecentChangeSuite extends AutoTestBase {
     assert(recent(ahead, run(9, "a")) === Some(0), "a clock that is a little ahead")
   }
 
-  test("a second change within the time is put off, and the reason says so") {
+  test("a second change within the time is put off, and the reason says so", Slow) {
     withTableDir { dir =>
       val files = size(dir)
       record(dir, "a" -> 120)

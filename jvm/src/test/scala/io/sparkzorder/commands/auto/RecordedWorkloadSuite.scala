@@ -5,6 +5,8 @@ package io.sparkzorder.commands.auto
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.skipping.scan.IndexPruning
 import io.sparkzorder.workload.WorkloadCapture
 
@@ -36,7 +38,9 @@ class RecordedWorkloadSuite extends AutoTestBase {
     }
   }
 
-  test("joins and subqueries count as the keys that they let through; statements of ours do not") {
+  test(
+    "joins and subqueries count as the keys that they let through; statements of ours do not",
+    Slow) {
     withTableDir { dir =>
       withSQLConf(on) {
         read(dir).createOrReplaceTempView("fact")
@@ -115,7 +119,7 @@ class RecordedWorkloadSuite extends AutoTestBase {
     }
   }
 
-  test("fields of a struct have no ranks of the struct: they are not noted") {
+  test("fields of a struct have no ranks of the struct: they are not noted", Slow) {
     withTableDir { dir =>
       val other = new File(dir.getParentFile, "nested")
       write(read(dir).selectExpr("named_struct('a', a, 'n', s, 'id', id) s", "b"), other)

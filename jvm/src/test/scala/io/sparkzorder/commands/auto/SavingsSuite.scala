@@ -6,6 +6,7 @@ package io.sparkzorder.commands.auto
 import java.io.File
 
 import org.apache.commons.io.FileUtils
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
@@ -37,7 +38,7 @@ class SavingsSuite extends AutoTestBase {
     }
   }
 
-  test("in a partitioned table, a scan reads the partitions that have its values") {
+  test("in a partitioned table, a scan reads the partitions that have its values", Slow) {
     withTableDir { dir =>
       val other = new File(dir.getParentFile, "other")
       write(read(dir).selectExpr("id", "a", "id div 2500 p").repartition(4), other, "p")
@@ -55,7 +56,7 @@ class SavingsSuite extends AutoTestBase {
     }
   }
 
-  test("WHERE chooses a part of the table, for which AUTO does not change the layout") {
+  test("WHERE chooses a part of the table, for which AUTO does not change the layout", Slow) {
     withTableDir { dir =>
       val other = new File(dir.getParentFile, "other")
       write(read(dir).selectExpr("id", "a", "id % 4 p"), other, "p")
@@ -68,7 +69,7 @@ class SavingsSuite extends AutoTestBase {
     }
   }
 
-  test("a layout by a column that the table has lost is no layout") {
+  test("a layout by a column that the table has lost is no layout", Slow) {
     withTableDir { dir =>
       sql(s"OPTIMIZE '$dir' ZORDER BY (a) OPTIONS (${size(dir)})").collect()
       val kept = new File(dir.getParentFile, "kept")

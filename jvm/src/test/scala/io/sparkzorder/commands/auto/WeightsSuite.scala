@@ -13,7 +13,7 @@ class WeightsSuite extends OptimizeTestBase {
   private def files(row: org.apache.spark.sql.Row): Seq[Double] = gains(row).map(_.getDouble(2))
   private def ideals(row: org.apache.spark.sql.Row): Seq[Double] = gains(row).map(_.getDouble(3))
 
-  test("a weighted layout, its ideal, and what later runs do with it") {
+  test("a weighted layout, its ideal, and what later runs do with it", Slow) {
     withTableDir { dir =>
       write(shuffled(20000, 4).selectExpr("id", "hash(id) a", "hash(id, 1) b"), dir)
       val size = sizeFor(dir, 64)

@@ -8,6 +8,7 @@ import java.io.File
 import scala.util.Try
 
 import org.apache.commons.io.FileUtils
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.DataFrame
 
@@ -97,7 +98,7 @@ class AbandonSuite extends FaultyTables with Steps {
       body(dir, expected, old)
     }
 
-  test("of a run that was abandoned in another folder, a finished one needs no directory") {
+  test("of a run that was abandoned in another folder, a finished one needs no directory", Slow) {
     withHalfAbandoned { (dir, expected, old) =>
       val ours = runDirectories(new File(dir, "p=0"))
       assert(ours.size === 1)
@@ -111,7 +112,8 @@ class AbandonSuite extends FaultyTables with Steps {
   }
 
   test(
-    "files that an abandoned run gave back are replaced like others, also by a run that is killed") {
+    "files that an abandoned run gave back are replaced like others, also by a run that is killed",
+    Slow) {
     withHalfAbandoned { (dir, expected, old) =>
       val killed = Iterator.from(0).map { k =>
         withCopy(dir) { copy =>

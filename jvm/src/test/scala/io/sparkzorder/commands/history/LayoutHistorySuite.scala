@@ -9,11 +9,11 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.spark.sql.Row
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 import io.sparkzorder.commands.FaultyTables
 
 /** SHOW LAYOUT HISTORY and RECOVER LAYOUT. */
-class LayoutHistorySuite extends FaultyTables {
+class LayoutHistorySuite extends FaultyTables with Steps {
 
   // the index comes after it, and its failures are nobody's
   private val publishing = isPublishing(_, _)
@@ -130,13 +130,15 @@ class LayoutHistorySuite extends FaultyTables {
     }
   }
 
-  test("RECOVER: every prefix of a run's renames, again, and when there is nothing to do") {
+  testSteps(
+    "RECOVER: a prefix of a run's renames, again, and when there is nothing to do",
+    quick = 4) { step =>
     withTableDir { dir =>
       write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))
       assert(one(s"RECOVER LAYOUT '$dir'").toSeq.tail === Seq(0L, 0L, 0L))
       assert(!new File(dir, "_zorder").exists())
-      val prefixes = Iterator.from(0).map { k =>
+      val prefixes = Iterator.from(0, step).map { k =>
         withCopy(dir) { copy =>
           val (run, killed) =
             killedAt(k)(publishing)(sql(s"OPTIMIZE ${faulty(copy)} ZORDER BY a").collect())
@@ -157,7 +159,7 @@ class LayoutHistorySuite extends FaultyTables {
           killed
         }
       }.takeWhile(identity).size
-      assert(prefixes > 3)
+      assert(prefixes * step > 3)
     }
   }
 

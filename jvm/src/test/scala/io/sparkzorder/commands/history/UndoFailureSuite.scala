@@ -87,7 +87,7 @@ class UndoFailureSuite extends UndoTestBase with Steps {
     }
   }
 
-  test("an OPTIMIZE that has listed the files of the undone run gets the conflict") {
+  test("an OPTIMIZE that has listed the files of the undone run gets the conflict", Slow) {
     withOptimized { (dir, before, _) =>
       val expected = bag(read(dir))
       meanwhile(relisting(dir))(sql(s"UNDO LAYOUT '$dir'").collect()) {
@@ -99,7 +99,9 @@ class UndoFailureSuite extends UndoTestBase with Steps {
     }
   }
 
-  test("an OPTIMIZE of the run's files that commits while UNDO runs: UNDO gets the conflict") {
+  test(
+    "an OPTIMIZE of the run's files that commits while UNDO runs: UNDO gets the conflict",
+    Slow) {
     withOptimized { (dir, _, _) =>
       val expected = bag(read(dir))
       var meantime = Map.empty[String, (Long, String)]

@@ -64,7 +64,7 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
     }
   }
 
-  test("files that follow a column, with late rows") {
+  test("files that follow a column, with late rows", Slow) {
     withTableDir { dir =>
       for (i <- 0 until 12) {
         write(
@@ -92,7 +92,7 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
     }
   }
 
-  test("NULLs, few values, constants and stray values") {
+  test("NULLs, few values, constants and stray values", Slow) {
     withTableDir { dir =>
       write(
         shuffled(9000, 9).selectExpr(

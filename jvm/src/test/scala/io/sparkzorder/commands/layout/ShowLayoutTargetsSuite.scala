@@ -5,6 +5,8 @@ package io.sparkzorder.commands.layout
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.Row
 
@@ -94,7 +96,7 @@ class ShowLayoutTargetsSuite extends ShowLayoutTestBase {
     }
   }
 
-  test("a half-published table: as it will be when it is published") {
+  test("a half-published table: as it will be when it is published", Slow) {
     for (k <- Seq(0, 1, 3, 5)) withTableDir { dir =>
       write(shuffled(1000, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val publishing = (o: String, p: org.apache.hadoop.fs.Path) =>

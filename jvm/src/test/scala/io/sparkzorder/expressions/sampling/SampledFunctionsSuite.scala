@@ -3,6 +3,8 @@
 
 package io.sparkzorder.expressions.sampling
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.{col, expr}
 
@@ -104,7 +106,7 @@ class SampledFunctionsSuite extends ZOrderSessionSuite with ValidatedPlans {
       Row(null, 16) +: (0 to 3).map(Row(_, 4)))
   }
 
-  test("windows") {
+  test("windows", Slow) {
     checkAnswer(
       sql("SELECT id, row_number() OVER (ORDER BY zorder(a, b)) FROM grid"),
       grid.sortBy { case (a, b) => z(a, b) }.zipWithIndex.map { case ((a, b), i) =>
@@ -118,7 +120,7 @@ class SampledFunctionsSuite extends ZOrderSessionSuite with ValidatedPlans {
       Row(8))
   }
 
-  test("UNION, CTE, subqueries in FROM, and calls in calls") {
+  test("UNION, CTE, subqueries in FROM, and calls in calls", Slow) {
     checkAnswer(
       sql(
         "SELECT range_partition_id(a, 4) FROM grid UNION SELECT range_partition_id(k, 8) FROM small"),
@@ -169,7 +171,7 @@ class SampledFunctionsSuite extends ZOrderSessionSuite with ValidatedPlans {
     }
   }
 
-  test("cached frames, INSERT and CREATE TABLE AS") {
+  test("cached frames, INSERT and CREATE TABLE AS", Slow) {
     val df = spark.table("grid").select(col("id"), F.zorder(col("a"), col("b")).as("z")).cache()
     try {
       assert(df.count() === 16)

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.expressions.sampling
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.functions.col
 
@@ -80,7 +82,7 @@ class SampledJoinSuite extends ZOrderSessionSuite with ValidatedPlans {
       Row(0))
   }
 
-  test("a self join, USING over computed keys, and the API") {
+  test("a self join, USING over computed keys, and the API", Slow) {
     checkAnswer(
       sql("SELECT count(*) FROM l x JOIN l y ON zorder(x.a, x.x) = zorder(y.a, y.x)"),
       Row(8))

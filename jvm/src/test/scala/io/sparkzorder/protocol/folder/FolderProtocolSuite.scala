@@ -27,9 +27,14 @@ class FolderProtocolSuite extends AnyFunSuite {
       cleanedAndAbandoned,
       twoPasses,
       twoPassesGoOn,
-      twoPassesOverwritten)
+      twoPassesOverwritten,
+      overwrittenTable(stateFirst = false),
+      readersOfConflict,
+      readersOfMoved,
+      restored,
+      twoRewriters).map(_.name)
 
-  for (c <- quick) test(c.name, (if (slower(c)) Seq(Slow) else Nil): _*) {
+  for (c <- quick) test(c.name, (if (slower(c.name)) Seq(Slow) else Nil): _*) {
     val found = c.explore()
     info(s"${found.states} states, ${found.transitions} transitions, ${found.ends} ends")
     found.violation.foreach(v => fail(v.toString))

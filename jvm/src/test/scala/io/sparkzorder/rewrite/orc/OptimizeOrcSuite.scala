@@ -6,6 +6,7 @@ package io.sparkzorder.rewrite.orc
 import java.io.File
 
 import org.apache.orc.IntegerColumnStatistics
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
@@ -16,7 +17,7 @@ class OptimizeOrcSuite extends OrcTables {
 
   override protected def codegen: Boolean = true
 
-  test("files of a point query are as few as for Parquet, by ORC's own statistics") {
+  test("files of a point query are as few as for Parquet, by ORC's own statistics", Slow) {
     withTableDir { dir =>
       write(shuffled(16000, 8), dir)
       val result = optimizeOrc(dir, s"ZORDER BY (a, b) OPTIONS (${sizeFor(dir, 16)})")
@@ -102,7 +103,9 @@ class OptimizeOrcSuite extends OrcTables {
     }
   }
 
-  test("compaction keeps the order of rows; WHERE on data columns chooses files by their bounds") {
+  test(
+    "compaction keeps the order of rows; WHERE on data columns chooses files by their bounds",
+    Slow) {
     withTableDir { dir =>
       (0 until 6).foreach(i => write(spark.range(i * 100L, i * 100L + 100, 1, 1).toDF("id"), dir))
       val some = optimizeOrc(dir, "WHERE id < 250 ZORDER BY (id)")
@@ -122,7 +125,7 @@ class OptimizeOrcSuite extends OrcTables {
     }
   }
 
-  test("INTO, history, UNDO, VACUUM and RECOVER") {
+  test("INTO, history, UNDO, VACUUM and RECOVER", Slow) {
     withTableDir { dir =>
       write(shuffled(3000, 4).selectExpr("*", "id % 2 p"), dir, "p")
       val expected = bag(read(dir))

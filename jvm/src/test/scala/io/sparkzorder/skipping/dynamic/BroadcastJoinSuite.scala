@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.{JobCounter, ValidatedPlans}
 import io.sparkzorder.skipping.scan.RuntimePruningScan._
 
@@ -227,7 +229,7 @@ class BroadcastJoinSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("a recursive query is left as it is") {
+  test("a recursive query is left as it is", Slow) {
     assume(spark.version >= "4.1")
     withStar { _ =>
       for (tables <-

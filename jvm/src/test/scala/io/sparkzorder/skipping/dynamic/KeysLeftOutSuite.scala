@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.ValidatedPlans
 
 /** Joins whose keys must not reach every place that they could reach. */
@@ -42,7 +44,9 @@ class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("keys cross no outer join below a condition that lets more rows through to what can fail") {
+  test(
+    "keys cross no outer join below a condition that lets more rows through to what can fail",
+    Slow) {
     withStar { fact =>
       withTempView("partners", "some") {
         val partners = new File(s"${fact}Items")

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{
   DynamicPruningExpression,
@@ -109,7 +111,7 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("copies without a filter, in subqueries, or among their own keys stay as they are") {
+  test("copies without a filter, in subqueries, or among their own keys stay as they are", Slow) {
     withStar { _ =>
       bothWays {
         val three = ofMonth("d.month = 3", "a")
@@ -152,7 +154,7 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
   }
 
   /** The shape of q65 of TPC-DS. A filter of rows would run the side that gives the keys once more. */
-  test("groups with sums of DECIMALs need no filter of rows") {
+  test("groups with sums of DECIMALs need no filter of rows", Slow) {
     withStar { fact =>
       withTempView("sales") {
         val sales = new File(fact.getParentFile, "sales")

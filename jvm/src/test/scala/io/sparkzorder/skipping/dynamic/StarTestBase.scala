@@ -40,8 +40,11 @@ abstract class StarTestBase extends ScanTestBase {
     }
   }
 
-  /** Runs a test with adaptive execution and without. */
-  protected def bothWays(body: => Unit): Unit = Seq("true", "false").foreach { adaptive =>
+  /** Adaptive execution: Spark's own setting for each change. Slow suites take the other one ([[NotAdaptive]]), or both. */
+  protected def adaptiveWays: Seq[String] = Seq("true")
+
+  /** Runs a test with adaptive execution and without, as [[adaptiveWays]] says. */
+  protected def bothWays(body: => Unit): Unit = adaptiveWays.foreach { adaptive =>
     withClue(s"adaptive execution $adaptive: ") {
       inConf("spark.sql.adaptive.enabled" -> adaptive)(body)
     }
@@ -93,4 +96,14 @@ object ImpliedFilterShapes {
     s"SELECT day, max(day) FROM $fact GROUP BY day HAVING max(day) > 1590" -> 1L,
     s"SELECT * FROM (SELECT id, day div 100 m, rank() OVER (PARTITION BY day div 100 ORDER BY amount, id) r " +
       s"FROM $fact) WHERE m = 3 AND r <= 3" -> 1L)
+}
+
+/** The same without adaptive execution. */
+trait NotAdaptive extends StarTestBase {
+  override protected def adaptiveWays: Seq[String] = Seq("false")
+}
+
+/** With adaptive execution and without, in one suite. */
+trait BothAdaptive extends StarTestBase {
+  override protected def adaptiveWays: Seq[String] = Seq("true", "false")
 }

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.predicate
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.types.{DecimalType, MetadataBuilder, StructType}
 
@@ -156,7 +158,7 @@ class FilterOnFilesSuite extends SkippingTestBase {
     }
   }
 
-  test("a cast that is not one-to-one is not taken for exact") {
+  test("a cast that is not one-to-one is not taken for exact", Slow) {
     inConf("spark.sql.legacy.allowNegativeScaleOfDecimal" -> "true") {
       withTableDir { dir =>
         filesOf(

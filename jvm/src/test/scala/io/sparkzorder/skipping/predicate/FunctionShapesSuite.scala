@@ -24,7 +24,7 @@ class FunctionShapesSuite extends OrdersOfThePages {
   }
 
   /** One of so many predicates, which lie beside each other by kinds. */
-  private val quick = 9
+  private val quick = 18
 
   for ((ansi, every, tags) <- Seq(
       ("true", quick, Nil),

@@ -34,7 +34,7 @@ class JoinedTextsSuite extends AnyFunSuite {
       ConcatWs(Seq(text("-|"), a, b)))
     var (known, met) = (0, 0)
     withClue(s"seed $seed\n") {
-      for (join <- joins; _ <- 1 to 300) {
+      for (join <- joins; _ <- 1 to 100) {
         def value() = if (random.nextInt(5) == 0) null else UTF8String.fromString(word())
         val rows = Seq.fill(8)(InternalRow(value(), value(), value()))
         val results = rows.map(BindReferences.bindReference(join, columns).eval(_))

@@ -35,11 +35,13 @@ class PredicateCompilerSuite extends SkippingTestBase {
           val files = new TableLister(
             SparkLine.session(spark),
             PathTarget(dir.getPath, ParquetFiles)).list().files
+          // each read of a path infers a schema, by a job
+          val table = read(dir)
           val conf = spark.sessionState.newHadoopConf()
           val footers = FooterReader.read(files, conf, ParquetFiles)
           val rows = sql(data).queryExecution.executedPlan.executeCollect()
           def check(predicate: String, isHit: Boolean): Unit = {
-            val selected = read(dir).select(expr(predicate).as("p"))
+            val selected = table.select(expr(predicate).as("p"))
             val Project(Seq(Alias(condition, _)), child) =
               selected.queryExecution.optimizedPlan: @unchecked
             val output = child.output

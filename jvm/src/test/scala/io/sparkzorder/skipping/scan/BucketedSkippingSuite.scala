@@ -6,6 +6,8 @@ package io.sparkzorder.skipping.scan
 import java.io.File
 import java.nio.file.Files
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.execution.{FileSourceScanExec, SortExec}
@@ -41,7 +43,7 @@ class BucketedSkippingSuite extends ScanTestBase {
     "spark.sql.adaptive.enabled" -> aqe,
     "spark.sql.autoBroadcastJoinThreshold" -> "-1")(body)
 
-  test("a join without an exchange, also where buckets lose all their files") {
+  test("a join without an exchange, also where buckets lose all their files", Slow) {
     withBuckets("x", 4, 3)(withBuckets("y", 4, 2) {
       inBoth {
         for (where <- Seq("x.v >= 1000 AND x.v < 1100", "x.v = 2001", "x.v = 77777")) {

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.scan
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.skipping.SkippingTestBase
@@ -73,7 +75,7 @@ class HeldListingSuite extends SkippingTestBase {
     }
   }
 
-  test("a table by partitions: each folder by itself, whichever of them are read") {
+  test("a table by partitions: each folder by itself, whichever of them are read", Slow) {
     withTableDir { dir =>
       write(shuffled(3000, 6).selectExpr("*", "id % 3 p"), dir, "p")
       def rows(df: DataFrame, p: String) = bag(df.where(s"a < 500 AND $p"))

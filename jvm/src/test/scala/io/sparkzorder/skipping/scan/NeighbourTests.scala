@@ -12,7 +12,12 @@ import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.execution.FilterExec
 import org.apache.spark.sql.execution.columnar.InMemoryRelation
 
-import io.sparkzorder.skipping.dynamic.{ImpliedFilterShapes, StarTestBase}
+import io.sparkzorder.skipping.dynamic.{
+  BothAdaptive,
+  ImpliedFilterShapes,
+  NotAdaptive,
+  StarTestBase
+}
 
 /**
  * What plain tables have from this extension, whatever other extensions the session has, and wherever
@@ -183,7 +188,9 @@ abstract class StrangerTests extends NeighbourTests {
 
 class StrangerFirstSuite extends StrangerTests with StrangerFirst
 @Slow
-class StrangerLastSuite extends StrangerTests with StrangerLast
+class StrangerFirstNotAdaptiveSuite extends StrangerTests with StrangerFirst with NotAdaptive
+@Slow
+class StrangerLastSuite extends StrangerTests with StrangerLast with BothAdaptive
 
 /** Suites of one extension alone, which hold for two. */
 @Slow

@@ -88,7 +88,7 @@ class OverlayReadSuite extends OverlayTestBase {
     checkEveryKill(statement(_))
   }
 
-  test("three runs: a data frame that was listed before the first") {
+  test("three runs: a data frame that was listed before the first", Slow) {
     withTableDir { dir =>
       write(parted(240, 2), dir, "p")
       val stale = read(dir)
@@ -145,7 +145,9 @@ class OverlayReadSuite extends OverlayTestBase {
     }
   }
 
-  test("all files of a partitioned table out, and a schema by the user: all rows at each step") {
+  test(
+    "all files of a partitioned table out, and a schema by the user: all rows at each step",
+    Slow) {
     withTableDir { dir =>
       write(shuffled(40, 1).selectExpr("*", "1 p"), dir, "p")
       val schema = read(dir).schema

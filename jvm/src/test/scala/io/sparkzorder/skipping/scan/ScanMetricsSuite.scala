@@ -3,6 +3,8 @@
 
 package io.sparkzorder.skipping.scan
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
 import org.apache.spark.sql.execution.exchange.{Exchange, ReusedExchangeExec}
@@ -49,7 +51,7 @@ class ScanMetricsSuite extends ScanTestBase {
     }.toSeq
   }
 
-  test("the node of the UI, with and without adaptive execution") {
+  test("the node of the UI, with and without adaptive execution", Slow) {
     withGrid { dir =>
       inBoth {
         read(dir).where(oneFile).groupBy("a").count().collect()
@@ -72,7 +74,7 @@ class ScanMetricsSuite extends ScanTestBase {
     sql(s"SELECT x.b, y.b, x.c FROM ${one(left)} x JOIN ${one(right)} y ON x.c = y.c")
   }
 
-  test("equal scans are read once, others are not") {
+  test("equal scans are read once, others are not", Slow) {
     withGrid { dir =>
       read(dir).createOrReplaceTempView("grid")
       inBoth(inConf(noBroadcast) {

@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.scan
 import java.io.File
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.SkippingTestBase
@@ -78,7 +79,7 @@ class TableRootsSuite extends SkippingTestBase {
     }
   }
 
-  test("many tables in one read") {
+  test("many tables in one read", Slow) {
     withTableDir { dir =>
       val tables = (0 until 25).map(n => new File(dir, s"t$n"))
       tables.zipWithIndex.foreach { case (t, n) =>

@@ -30,7 +30,7 @@ class DeltaCommonSuite
   override protected def commits: Int = history("t").count(_.operation == "OPTIMIZE")
   override protected def allCommits: Int = version("t").toInt
 
-  test("files without statistics count for every point query before a run") {
+  test("files without statistics count for every point query before a run", Slow) {
     withSQLConf("spark.databricks.delta.stats.collect" -> "false") {
       onTable() {
         val row = sql("OPTIMIZE TABLE t ZORDER BY (a, b) OPTIONS (targetFileSize = '4k')").head()
@@ -40,7 +40,7 @@ class DeltaCommonSuite
     }
   }
 
-  test("older versions are not recorded, nor writes twice") {
+  test("older versions are not recorded, nor writes twice", Slow) {
     onTable() {
       ask(spark.read.format("delta").option("versionAsOf", "0").load(directory.toString)
         .where("a = 5"))
@@ -55,7 +55,9 @@ class DeltaCommonSuite
     }
   }
 
-  test("a filter on partitions lessens the bytes of a scan; a path is recorded like its table") {
+  test(
+    "a filter on partitions lessens the bytes of a scan; a path is recorded like its table",
+    Slow) {
     onTable("PARTITIONED BY (p)") {
       ask(
         spark.table("t").where("p = 1 AND a = 5"),

@@ -193,7 +193,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
 
   private def expression(text: String) = spark.sessionState.sqlParser.parseExpression(text)
 
-  test("IDENTIFIER names a Delta table, for our layout and for Delta's own OPTIMIZE") {
+  test("IDENTIFIER names a Delta table, for our layout and for Delta's own OPTIMIZE", Slow) {
     withTables {
       create("t")
       // a table without a layout is left to Delta

@@ -31,7 +31,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
         s.metrics("numFiles").value
     }.sorted
 
-  test("a session's own time zone whose offset has seconds") {
+  test("a session's own time zone whose offset has seconds", SlowTest) {
     withStar {
       sql("CREATE TABLE times (k INT, ts TIMESTAMP) USING delta")
       sql("SET TIME ZONE INTERVAL '01:00:30' HOUR TO SECOND")
@@ -85,7 +85,8 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
   }
 
   test(
-    "old times in zones whose offsets have seconds, and partitions that are generated from times") {
+    "old times in zones whose offsets have seconds, and partitions that are generated from times",
+    SlowTest) {
     withTables {
       withSQLConf(
         "spark.sql.session.timeZone" -> "Asia/Shanghai",
@@ -130,7 +131,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("partitions, and Spark's own pruning beside ours") {
+  test("partitions, and Spark's own pruning beside ours", SlowTest) {
     withStar {
       sql(
         "CREATE TABLE parts USING delta PARTITIONED BY (p) AS SELECT *, int(day / 400) p FROM fact")

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.delta.DeltaLog
 import org.apache.spark.sql.delta.actions.AddFile
 
-import io.sparkzorder.skipping.dynamic.BroadcastJoinSuite
+import io.sparkzorder.skipping.dynamic.{BothAdaptive, BroadcastJoinSuite}
 import io.sparkzorder.skipping.scan.{Neighbour, NeighbourTests, OverlayReadSuite}
 
 trait DeltaFirst extends Neighbour {
@@ -27,7 +27,7 @@ trait DeltaLast extends DeltaFirst {
 }
 
 /** Plain tables beside Delta, and Delta's tables beside them. */
-abstract class PlainTablesBesideDelta extends NeighbourTests with DeltaFirst {
+abstract class PlainTablesBesideDelta extends NeighbourTests with DeltaFirst with BothAdaptive {
 
   test("Delta plans its own tables: deletion vectors, a join with a plain table, both AQE") {
     withTable("lake") {
@@ -64,4 +64,4 @@ class DeltaLastSuite extends PlainTablesBesideDelta with DeltaLast
 @Slow
 class DeltaFirstOverlaySuite extends OverlayReadSuite with DeltaFirst
 @Slow
-class DeltaFirstJoinSuite extends BroadcastJoinSuite with DeltaFirst
+class DeltaFirstJoinSuite extends BroadcastJoinSuite with DeltaFirst with BothAdaptive

@@ -12,6 +12,7 @@ import org.apache.iceberg.exceptions.{
   CommitStateUnknownException,
   ValidationException
 }
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.IntegerType
@@ -86,7 +87,9 @@ class IcebergConflictsSuite extends IcebergTestBase {
     }
   }
 
-  test("equality deletes before a run hold, those during a run exclude it, and no row comes back") {
+  test(
+    "equality deletes before a run hold, those during a run exclude it, and no row comes back",
+    Slow) {
     withTables {
       create("t", "TBLPROPERTIES ('format-version' = '2')", files = 2, rows = 1000)
       deleteWhereEqual("t", "id", 7L)
@@ -170,7 +173,9 @@ class IcebergConflictsSuite extends IcebergTestBase {
     }
   }
 
-  test("a scan that the catalog plans, and that reads only the rows of the filter, is not used") {
+  test(
+    "a scan that the catalog plans, and that reads only the rows of the filter, is not used",
+    Slow) {
     withTables {
       create(
         "t",

@@ -7,6 +7,7 @@ import scala.collection.JavaConverters._
 
 import org.apache.iceberg.DataFile
 import org.apache.iceberg.expressions.Expressions
+import org.scalatest.tagobjects.Slow
 
 /** OPTIMIZE of Iceberg tables: rows, files, snapshots and the result row. */
 class IcebergOptimizeSuite extends IcebergTestBase {
@@ -46,7 +47,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("a point query reads the ideal share of the files by Iceberg's own pruning") {
+  test("a point query reads the ideal share of the files by Iceberg's own pruning", Slow) {
     withTables {
       create("t", rows = 40000, files = 4)
       // few columns have bounds by the table's own wish; a layout without bounds would be of no use
@@ -177,7 +178,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("tables of format version 1, of ORC files, and without rows") {
+  test("tables of format version 1, of ORC files, and without rows", Slow) {
     withTables {
       create("v1", "TBLPROPERTIES ('format-version' = '1')", files = 2)
       create("orc", "TBLPROPERTIES ('write.format.default' = 'orc')", files = 2)
@@ -208,7 +209,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("files of forgotten snapshots are judged by earlier runs and by their bounds") {
+  test("files of forgotten snapshots are judged by earlier runs and by their bounds", Slow) {
     withTables {
       create("t", files = 4)
       optimized("t", s"ZORDER BY (a, b) $small")
