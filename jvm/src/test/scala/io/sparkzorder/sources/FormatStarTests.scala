@@ -171,6 +171,12 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
             s"code IN (SELECT code FROM $days WHERE month = 5)",
           2)
         reads(
+          s"SELECT f.* FROM $fact f JOIN $days d ON (d.day IS NULL OR f.day = d.day) AND d.month = 3",
+          1)
+        reads(
+          s"SELECT f.* FROM $fact f LEFT SEMI JOIN $days d ON (d.dom = 5 OR f.day = d.day) AND d.month = 3",
+          Files)
+        reads(
           s"SELECT * FROM $fact WHERE CASE WHEN day IN (SELECT day FROM $days WHERE month = 3) THEN TRUE " +
             "ELSE FALSE END",
           1)
