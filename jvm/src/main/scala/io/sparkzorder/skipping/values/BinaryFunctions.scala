@@ -22,7 +22,8 @@ private[values] object BinaryFunctions {
     def isBinary = bytes.dataType == BinaryType
     def isText = Piece.isText(bytes.dataType)
     call match {
-      case c: Cast if c.child.semanticEquals(bytes) && (isBinary && Piece.isText(c.dataType) ||
+      case c: Cast
+          if c.child.semanticEquals(bytes) && (isBinary && Piece.isText(c.dataType) ||
             isText && c.dataType == BinaryType) => Some(SameBytes)
       case Hex(TheBytes()) if isBinary || isText => Some(HexDigits)
       case Recoded(TheBytes()) if isBinary || isText => Some(Beginning)

@@ -52,7 +52,8 @@ private[values] object PiecesOfNumbers {
           if (double(c.head.high) <= 0) values else (values.head :+ 0.0) +: values.tail
         }
       }))
-    case c: Cast if isIntegral(c.child.dataType) && isIntegral(c.dataType) &&
+    case c: Cast
+        if isIntegral(c.child.dataType) && isIntegral(c.dataType) &&
           c.evalMode != EvalMode.LEGACY => Some(narrowed(c.child.dataType, c.dataType))
     case c: Cast if isNumber(c.child) && isNumber(c) => Some(cast(c.dataType))
     case c: Cast if c.child.dataType == BooleanType && isNumber(c) => Some(Ordered())

@@ -214,20 +214,21 @@ private object WrittenDates {
   /** The texts for the days from `a` to `b`, both in `year`. */
   private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
     val y = f"$year%04d"
-    (if (a.getDayOfYear == 1) bare(y) else Nil) ++ (a.getMonthValue to b.getMonthValue).flatMap { m =>
-      val length = YearMonth.of(year, m).lengthOfMonth
-      val first = if (m == a.getMonthValue) a.getDayOfMonth else 1
-      val last = if (m == b.getMonthValue) b.getDayOfMonth else length
-      spellings(m).flatMap { case (month, isWhole) =>
-        val text = s"$y-$month"
-        if (first == 1 && last == length) { if (isWhole) beginsWith(text) else ended(text) }
-        else {
-          (if (first == 1) bare(text) else Nil) ++ (first to last).flatMap(spellings).flatMap {
-            case (day, true) => beginsWith(s"$text-$day")
-            case (day, false) => ended(s"$text-$day")
+    (if (a.getDayOfYear == 1) bare(y) else Nil) ++ (a.getMonthValue to b.getMonthValue).flatMap {
+      m =>
+        val length = YearMonth.of(year, m).lengthOfMonth
+        val first = if (m == a.getMonthValue) a.getDayOfMonth else 1
+        val last = if (m == b.getMonthValue) b.getDayOfMonth else length
+        spellings(m).flatMap { case (month, isWhole) =>
+          val text = s"$y-$month"
+          if (first == 1 && last == length) { if (isWhole) beginsWith(text) else ended(text) }
+          else {
+            (if (first == 1) bare(text) else Nil) ++ (first to last).flatMap(spellings).flatMap {
+              case (day, true) => beginsWith(s"$text-$day")
+              case (day, false) => ended(s"$text-$day")
+            }
           }
         }
-      }
     }
   }
 

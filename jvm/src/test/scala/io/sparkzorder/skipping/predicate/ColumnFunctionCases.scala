@@ -687,7 +687,9 @@ private[predicate] object ColumnFunctionCases {
       "hash(try_cast(c as int))",
       "isnull(try_cast(c as int))",
       "coalesce(try_cast(c as int), 5) + 1"),
-    IntegerType -> Seq("greatest(try_cast(c as tinyint), 5)", "coalesce(try_cast(c as smallint), 7)"),
+    IntegerType -> Seq(
+      "greatest(try_cast(c as tinyint), 5)",
+      "coalesce(try_cast(c as smallint), 7)"),
     LongType -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as tinyint), 5)"),
     DecimalType(38, 2) -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as bigint), 5)"))
 }

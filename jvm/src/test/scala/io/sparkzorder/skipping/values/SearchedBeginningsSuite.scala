@@ -147,13 +147,16 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
     checkAll(300, text) { r =>
       RLike(
         text,
-        literal(Seq.fill(1 + r.nextInt(2))(pick(r)("^", "^", "\\A") + sequence(r, 0)).mkString("|")))
+        literal(Seq.fill(1 + r.nextInt(2))(pick(r)("^", "^", "\\A") + sequence(
+          r,
+          0)).mkString("|")))
     }
   }
 
   test("LIKE with wildcards for one character") {
     checkAll(1000, text) { r =>
-      val pattern = Seq.fill(1 + r.nextInt(5))(pick(r)("a", "b", "0", "_", "_", "-", "é", "%", "\\_"))
+      val pattern =
+        Seq.fill(1 + r.nextInt(5))(pick(r)("a", "b", "0", "_", "_", "-", "é", "%", "\\_"))
       Like(text, literal(pattern.mkString), '\\')
     }
   }
@@ -181,7 +184,8 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
         case 2 => Substring(binary, Literal(r.nextInt(2)), Literal(1 + r.nextInt(3)))
         case 3 => Substring(binary, Literal(2 + r.nextInt(3)), Literal(1 + r.nextInt(3)))
         case _ =>
-          val decoded = new StringDecode(binary, literal(pick(r)("UTF-8", "US-ASCII", "iso-8859-1")))
+          val decoded =
+            new StringDecode(binary, literal(pick(r)("UTF-8", "US-ASCII", "iso-8859-1")))
           replaced(decoded)
       }
     }
