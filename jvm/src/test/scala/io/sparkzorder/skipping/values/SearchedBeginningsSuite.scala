@@ -13,6 +13,7 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.RandomInputs
+import io.sparkzorder.index.ByteValues
 
 /** Functions of texts and binaries, against Spark itself: each value with a wanted result is in the set. */
 class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
@@ -93,7 +94,7 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
         val sets = function match {
           case s: SearchedBeginnings =>
             val sorted = values.sortWith((a, b) =>
-              java.util.Arrays.compareUnsigned(a, b) < 0).map(ByteEnd(_, inclusive = true))
+              ByteValues.compare(a, 0, a.length, b) < 0).map(ByteEnd(_, inclusive = true))
             val files = Seq(
               Intervals.ofByteRanges(Seq((sorted.head, sorted.last))),
               Intervals.ofByteRanges(sorted.grouped(3).map(g => (g.head, g.last)).toSeq))
