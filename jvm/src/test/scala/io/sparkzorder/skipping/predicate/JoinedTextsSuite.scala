@@ -90,7 +90,7 @@ class JoinedTextsSuite extends AnyFunSuite {
         }
       }
     }
-    assert(known > 500 && met > 1000 && isFalse > 1000)
+    assert(known > 500 && met > 300 && isFalse > 300)
   }
 
   test("a column inside a LIKE pattern, with wildcards of its own") {
@@ -126,7 +126,7 @@ class JoinedTextsSuite extends AnyFunSuite {
         }
       }
     }
-    assert(known > 200 && met > 500 && isFalse > 1000)
+    assert(known > 100 && met > 200 && isFalse > 300)
   }
 
   test("parts without a constant between them, functions of one column and many ways stay") {
