@@ -54,7 +54,7 @@ private[values] object PiecesOfNumbers {
       }))
     case c: Cast
         if isIntegral(c.child.dataType) && isIntegral(c.dataType) &&
-          c.evalMode != EvalMode.LEGACY => Some(narrowed(c.child.dataType, c.dataType))
+          c.evalMode == EvalMode.TRY => Some(narrowed(c.child.dataType, c.dataType))
     case c: Cast if isNumber(c.child) && isNumber(c) => Some(cast(c.dataType))
     case c: Cast if c.child.dataType == BooleanType && isNumber(c) => Some(Ordered())
     case _ => None
@@ -236,7 +236,7 @@ private[values] object PiecesOfNumbers {
     values
   }
 
-  /** A cast of integers that is NULL, or an error, for values that the target does not hold. */
+  /** A cast of integers that is NULL for values that the target does not hold. */
   private def narrowed(from: DataType, to: DataType): Piece = new Piece {
     private val (least, greatest) = OrderedValue.range(to).get
     private val value = OrderedValue.ofLong(from)
