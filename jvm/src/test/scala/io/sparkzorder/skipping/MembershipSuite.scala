@@ -39,7 +39,11 @@ class MembershipSuite extends GridTestBase {
       "size(filter(array(5, 7, 9), v -> v = k)) = 1" -> 4,
       "NOT (size(filter(array(5, 7, 9), v -> v = k)) = 0)" -> 4,
       "array_size(filter(array(5, 7, 9), v -> v <=> k)) > 0" -> 4,
-      "exists(array(5, 7), v -> v = k) AND other = 1" -> 4)
+      "exists(array(5, 7), v -> v = k) AND other = 1" -> 4,
+      "aggregate(array(5, 7, 9), false, (so, v) -> so OR v = k)" -> 4,
+      "NOT aggregate(array(5, 7, 9), true, (so, v) -> so AND v != k)" -> 4,
+      "aggregate(array(5, 7, null), k > 1000, (so, v) -> v = k OR so, so -> so)" -> 4,
+      "aggregate(array(5, 7), false, (so, v) -> so OR v = k AND so)" -> 16)
   }
 
   test("a text with values") {
@@ -53,7 +57,11 @@ class MembershipSuite extends GridTestBase {
       "instr(',c000005,c000007,', concat(',', name, ',')) > 0" -> 4,
       "locate(concat(',', name, ','), ',c000005,c000007,') > 0" -> 4,
       "position(concat(',', name, ',') IN ',c000005,c000007,') > 0" -> 4,
-      "',c000005,c000007,' LIKE concat('%,', name, ',%')" -> 16,
+      "',c000005,c000007,' LIKE concat('%,', name, ',%')" -> 4,
+      "'c000005,c000007,' LIKE concat(name, ',%')" -> 4,
+      "'c000005' LIKE name" -> 4,
+      "NOT (',c000005,c000007,' LIKE concat('%,', name, ',%'))" -> 16,
+      "',c000005,c000007,' LIKE concat('%,_', name, ',%')" -> 16,
       "contains(',c000005,c000007,', concat(',', name, ','))" -> 4,
       "contains('c000005,c000007', name)" -> 16)
   }

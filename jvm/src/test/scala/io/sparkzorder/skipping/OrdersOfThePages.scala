@@ -47,6 +47,9 @@ trait OrdersOfThePages extends SkippingTestBase {
       "date_format(t, 'yyyy-MM-dd HH:mm:ss') dtext",
       "t + interval 2 days shipped_at",
       "concat('C-', lpad(cast(n as string), 6, '0')) code",
+      "cast(concat('C-', lpad(cast(n as string), 6, '0')) as binary) bin",
+      "concat('https://shop.example.com/', lpad(cast(n as string), 6, '0')) url",
+      "concat('e', lpad(cast(n as string), 6, '0'), '@example.com') email",
       s"concat('${countries(c)} ', n) name",
       "named_struct('id', n) item",
       // so large that Spark broadcasts no part of the table

@@ -6,6 +6,8 @@ package io.sparkzorder.skipping.predicate
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types.StringType
 
+import io.sparkzorder.skipping.values.LikePattern
+
 /**
  * Comparisons of a text that is joined of several columns, as comparisons of the columns. An example is
  * `concat(region, '|', code) = 'EU|7'`, which is true where `region = 'EU' AND code = '7'`. Where the separator
@@ -23,8 +25,14 @@ private[predicate] object JoinedTexts {
   private val MostWays = 64
   private val MostConstants = 100
 
+  /** A longer beginning of a text is not divided. */
+  private val MostLetters = 1000
+
   /** Conditions that all hold. */
   private type Way = Seq[Expression]
+
+  /** A condition that is true for each row for which the predicate is true. None if nothing is known. */
+  def of(e: Expression): Option[Expression] = equal(e).orElse(beginning(e))
 
   /**
    * A condition that is true for the same rows as the given comparison, and may be false where that is NULL.
@@ -36,6 +44,48 @@ private[predicate] object JoinedTexts {
     case In(JoinOf(ways), list) if list.forall(_.isInstanceOf[Literal]) => in(list, ways)
     case InSet(JoinOf(ways), values) => in(values.toSeq.map(Literal(_, StringType)), ways)
     case _ => None
+  }
+
+  /**
+   * The beginning of a joined text. An example is `concat(region, '|', code) LIKE 'EU|7%'`, which is true only
+   * where `region = 'EU' AND code LIKE '7%'`, or where the region itself begins with `EU|7`.
+   */
+  private def beginning(e: Expression): Option[Expression] = e match {
+    case StartsWith(join @ JoinOf(_), Membership.Text(text)) => begun(join, text)
+    case l @ Like(join @ JoinOf(_), Membership.Text(pattern), _) =>
+      LikePattern.of(pattern, l.escapeChar).filter(_.extent != LikePattern.Whole)
+        .flatMap(p => begun(join, p.text))
+    case _ => None
+  }
+
+  private def begun(join: Expression, text: String): Option[Expression] = join match {
+    case Concat(parts) if text.length <= MostLetters =>
+      val ways = beginning(parts, text).take(MostWays + 1).toList
+      if (ways.size > MostWays || ways.exists(_.isEmpty)) None
+      else Some(ways.map(_.reduce(And)).reduceOption(Or).getOrElse(Literal(false)))
+    case _ => None
+  }
+
+  private def beginning(parts: Seq[Expression], text: String): Iterator[Way] = parts match {
+    case _ if text.isEmpty => Iterator(Nil)
+    case Membership.Text(constant) +: rest =>
+      if (text.startsWith(constant)) beginning(rest, text.drop(constant.length))
+      else if (constant.startsWith(text)) Iterator(Nil)
+      else Iterator.empty
+    case part +: rest =>
+      val separator = rest match {
+        case Membership.Text(constant) +: _ => constant
+        // no parts are left, because constants stand between them
+        case _ => ""
+      }
+      // the part reaches up to the end, or the separator follows, of which the end may be cut off
+      Iterator[Way](Seq(StartsWith(part, Literal(text)))) ++
+        text.indices.iterator.filter { at =>
+          separator.nonEmpty &&
+          (text.startsWith(separator, at) || separator.startsWith(text.substring(at)))
+        }.flatMap(at =>
+          beginning(rest, text.substring(at)).map(is(part, text.take(at)) +: _))
+    case _ => Iterator.empty
   }
 
   private def in(list: Seq[Expression], ways: String => Option[Seq[Way]]): Option[Expression] = {

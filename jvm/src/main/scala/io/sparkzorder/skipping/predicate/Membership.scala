@@ -10,8 +10,6 @@ import org.apache.spark.sql.catalyst.util.MapData
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
-import io.sparkzorder.skipping.values.RegexPattern
-
 /**
  * Conditions that follow from a predicate that compares a value with a list other than by IN, such as
  * `array_contains(array(1, 2), a)`.
@@ -32,7 +30,7 @@ private[predicate] object Membership {
   def of(e: Expression): Option[Membership] =
     try {
       equivalent(e).map(p => Membership(Some(p), if (isExact(e)) Some(Not(p)) else None))
-        .orElse(beginning(e)).orElse(SparseFunction.in(e))
+        .orElse(pattern(e)).orElse(SparseFunction.in(e))
     } catch { case NonFatal(_) => None }
 
   /**
@@ -51,14 +49,60 @@ private[predicate] object Membership {
     }
   }
 
-  /** Only the beginning is known, because `^(a|b)$` also matches `a` with a line terminator behind it. */
-  private def beginning(e: Expression): Option[Membership] = e match {
-    case RLike(value, Literal(pattern: UTF8String, StringType)) =>
-      RegexPattern.alternatives(pattern.toString).flatMap { texts =>
-        any(texts.map(t => StartsWith(value, Literal(t))))
-      }.map(p => Membership(Some(p), None))
+  /**
+   * A constant that is searched for a value, as in `'|a|b|' LIKE concat('%|', c, '|%')`. The value may hold
+   * wildcards of its own.
+   */
+  private def pattern(e: Expression): Option[Membership] = e match {
+    case l @ Like(Text(text), Parts(before, value, after), _)
+        if value.dataType == StringType && (text + before + after).forall(_ < 128) =>
+      val wildcards = s"%_${l.escapeChar}"
+      val (start, end) = (before.stripPrefix("%"), after.stripSuffix("%"))
+      val places = 0 to text.length
+      val from = places.filter(text.startsWith(start, _)).map(_ + start.length)
+        .filter(at => start != before || at == start.length)
+      val until = places.filter(text.startsWith(end, _))
+        .filter(at => end != after || at + end.length == text.length)
+      val isLong = from.size.toLong * until.size > (if (end.isEmpty) 2L else 500L) * MostElements
+      if (isLong || (start + end).exists(wildcards.indexOf(_) >= 0)) None
+      else {
+        // a longer value begins with the first end behind its start
+        val found = from.flatMap(f => until.find(_ >= f).map(u => (f, u, u + end.length)))
+        val longest = if (end.isEmpty) text.length else 0
+        val beginnings = found.iterator.flatMap { case (f, _, e) =>
+          // up to the first wildcard of the value
+          (f to math.max(e, longest)).flatMap(k => wildcards.map(text.substring(f, k) + _)) ++
+            (if (end.isEmpty) Nil else Seq(text.substring(f, e)))
+        }.take(10 * MostElements).toList
+        val values =
+          for ((f, u, e) <- found; at <- until if at >= u && (end.isEmpty || at < e))
+            yield text.substring(f, at)
+        val all = (beginnings.distinct, values.distinct)
+        if (beginnings.size == 10 * MostElements || all._1.size + all._2.size > MostElements) None
+        else {
+          val literal = in(value, all._2.map(UTF8String.fromString), StringType)
+          any(literal +: all._1.map(b => StartsWith(value, Literal(b))))
+            .map(p => Membership(Some(p), None))
+        }
+      }
     case _ => None
   }
+
+  /** A text between constant texts. */
+  private object Parts {
+    def unapply(e: Expression): Option[(String, Expression, String)] = e match {
+      case Concat(children) if children.count(!_.foldable) == 1 =>
+        val (before, value +: after) = children.span(_.foldable): @unchecked
+        for (a <- joined(before); b <- joined(after)) yield (a, value, b)
+      case other => if (other.foldable) None else Some(("", other, ""))
+    }
+  }
+
+  private def joined(texts: Seq[Expression]): Option[String] =
+    texts.foldLeft(Option("")) {
+      case (Some(all), Text(next)) => Some(all + next)
+      case _ => None
+    }
 
   /** A predicate that is TRUE, FALSE or NULL for the same rows. */
   private def equivalent(e: Expression): Option[Expression] = e match {
@@ -72,6 +116,8 @@ private[predicate] object Membership {
     case ArrayExists(Folded.Elements(list, t), lambda, true) => calls(lambda, list, t).flatMap(any)
     case ArrayForAll(Folded.Elements(list, t), lambda) =>
       calls(lambda, list, t).flatMap(_.reduceOption(And))
+    case ArrayAggregate(Folded.Elements(list, t), zero, merge, finish) =>
+      aggregated(list, t, zero, merge, finish)
     case _ => None
   }
 
@@ -98,6 +144,35 @@ private[predicate] object Membership {
       })
     case _ => None
   }
+
+  /** The calls of the lambdas of `aggregate`, one inside the other. */
+  private def aggregated(
+      list: Seq[Any],
+      t: DataType,
+      zero: Expression,
+      merge: Expression,
+      finish: Expression): Option[Expression] = (merge, finish) match {
+    case (
+          LambdaFunction(step, Seq(so: NamedLambdaVariable, element: NamedLambdaVariable), _),
+          LambdaFunction(last, Seq(all: NamedLambdaVariable), _))
+        if list.size <= MostCalls && isOnce(so, step) && isOnce(all, last) =>
+      def replaced(body: Expression, by: (NamedLambdaVariable, Expression)*) =
+        Folded.parts(body.transform {
+          case v: NamedLambdaVariable if by.exists(_._1.exprId == v.exprId) =>
+            by.find(_._1.exprId == v.exprId).get._2
+        })
+      val found = list.foldLeft(zero)((before, value) =>
+        replaced(step, so -> before, element -> Literal(value, t)))
+      Some(replaced(last, all -> found))
+    case _ => None
+  }
+
+  /** False if the calls inside each other would grow too large. */
+  private def isOnce(v: NamedLambdaVariable, body: Expression): Boolean =
+    body.collect { case u: NamedLambdaVariable if u.exprId == v.exprId => u }.size <= 1
+
+  /** The greatest number of calls inside each other. */
+  private val MostCalls = 64
 
   /**
    * A function, inside of a predicate, that has the same result for all values except a few.
@@ -188,11 +263,8 @@ private[predicate] object Membership {
      */
     private def parts(default: Any, text: String, part: Expression): Option[SparseFunction] =
       part match {
-        case Concat(children) if children.count(!_.foldable) == 1 =>
-          val (before, value +: after) = children.span(_.foldable): @unchecked
-          for (a <- joined(before); b <- joined(after); f <- parts(default, text, value, a, b))
-            yield f
-        case _ => parts(default, text, part, "", "")
+        case Parts(before, value, after) => parts(default, text, value, before, after)
+        case _ => None
       }
 
     private def parts(
@@ -214,12 +286,6 @@ private[predicate] object Membership {
 
     private def placesOf(part: String, text: String): Seq[Int] =
       (0 to text.length - part.length).filter(text.startsWith(part, _))
-
-    private def joined(texts: Seq[Expression]): Option[String] =
-      texts.foldLeft(Option("")) {
-        case (Some(all), Text(next)) => Some(all + next)
-        case _ => None
-      }
 
     private object Map {
       def unapply(e: Expression): Option[Seq[Any]] = e.dataType match {

@@ -24,6 +24,8 @@ import io.sparkzorder.skipping.values.{
   NotSearched,
   OrderedValue,
   Reals,
+  SameBytes,
+  SearchedBeginnings,
   SearchedDecimals,
   SearchedFunction,
   SearchedTexts,
@@ -102,10 +104,12 @@ private[sparkzorder] final case class Operand(
       val inner = functions.drop(1).map(Some(_)) :+ None
       val (values, _) = functions.zip(inner).foldLeft((results, ofNulls)) {
         case ((wanted, nulls), (applied, inner)) =>
+          // the index knows the bytes of the column, also under another type
+          val isOfColumn = inner.forall(i => i.function == SameBytes && (i eq functions.last))
           val values = applied.function match {
-            case later: LaterCharacters if inner.isEmpty =>
+            case later: LaterCharacters if isOfColumn =>
               later.valuesFor(wanted, of.beginning, of.isOfAllFiles)
-            case texts: SearchedTexts if inner.isEmpty =>
+            case texts: SearchedBeginnings if isOfColumn =>
               texts.valuesFor(wanted, nulls, of.beginning, of.texts)
             case function =>
               // only the values of the column itself are in the index
@@ -181,13 +185,23 @@ private[sparkzorder] object Operand {
       column <- columns.find(variable)
       domain <- ComparisonDomain.of(e.dataType).toRight(s"the type ${e.dataType.sql}")
       _ <- ComparisonDomain.of(column.dataType).toRight(typeOf(column))
-      functions <- functions(e, variable)
+      text = textOf(variable, e)
+      functions <- functions(e, text.fold(variable)(_.call))
     } yield Operand(
       column,
       domain,
       e.dataType,
-      merged(functions, variable),
+      merged(functions, text.fold(variable)(_.call)) ++ text,
       isWantedAtNull(e, variable, _, _))
+
+  /** The cast of a BINARY column to STRING, if the expression has the column nowhere else: it keeps the bytes. */
+  private def textOf(variable: Expression, e: Expression): Option[AppliedFunction] =
+    if (variable.dataType != BinaryType) None
+    else e.collectFirst {
+      case c: Cast if c.child.semanticEquals(variable) => c
+    }.filter(c => isAllOf(variable, e, c)).flatMap { c =>
+      TextFunctions.of(c, variable).filter(_ == SameBytes).map(AppliedFunction(_, c, variable))
+    }
 
   /** Functions of texts that are searched, as one function: only the texts of the column are known. */
   private def merged(

@@ -26,6 +26,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c LIKE 'p%'          [min, max] holds a value that begins     [min, max] holds a value that
  *                      with p                                   does not begin with p
  * c LIKE 'p%q'         as c LIKE 'p%'                           always
+ * c LIKE 'p_q%'        some text of [min, max] begins so        always
  * c RLIKE '^p'         as c LIKE 'p%'                           as NOT c LIKE 'p%'
  * c (BOOLEAN)          as c = true                              as c = false
  * isnan(c)             it may hold NaN                          it may hold NULL or another value
@@ -41,6 +42,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c IN (v, NULL)       as c IN (v)                              never
  * concat(a, 'x', b)    a = v AND b = w keeps it, for each x     as for other expressions
  *   = 'vxw'            in the constant
+ *   LIKE 'vx%'         likewise                                 as for other expressions
  * a AND b              both keep it                             NOT a or NOT b keeps it
  * a OR b               one of them keeps it                     NOT a and NOT b keep it
  * COALESCE, IF, CASE   one of the branches keeps it             likewise
@@ -73,6 +75,7 @@ private[sparkzorder] final class PredicateCompiler(
 
   // parts of the test of a condition that a branch adds to the test of its value
   private val MostGuards = 8
+  private val MostSearchedPatterns = 100
   import Branches.isCondition
   import Folded.Elements
   import tests._
@@ -82,7 +85,7 @@ private[sparkzorder] final class PredicateCompiler(
     private lazy val membership = Membership.of(e)
     lazy val isTrue: FileTest =
       membership.flatMap(_.ifTrue).fold {
-        FileTest.and(single(e, negated = false) +: JoinedTexts.equal(e).map(apply(_)).toSeq)
+        FileTest.and(single(e, negated = false) +: JoinedTexts.of(e).map(apply(_)).toSeq)
       }(apply(_))
     lazy val isFalse: FileTest =
       membership.flatMap(_.ifFalse).fold(single(e, negated = true))(apply(_))
@@ -144,21 +147,44 @@ private[sparkzorder] final class PredicateCompiler(
     case StartsWith(e, Literal(prefix: UTF8String, t)) => startsWith(e, prefix, t, negated)
     case Like(_, Literal(null, _), _) | RLike(_, Literal(null, _)) => Never
     case l @ Like(e, Literal(pattern: UTF8String, t), _) =>
-      LikePattern.of(pattern.toString, l.escapeChar)
+      val beginning = LikePattern.of(pattern.toString, l.escapeChar)
+      val known = beginning
         .fold[FileTest](Unknown("a LIKE pattern that does not begin with letters")) {
           text(e, _, t, negated)
         }
-    case RLike(e, Literal(pattern: UTF8String, t)) =>
-      RegexPattern.of(pattern.toString)
+      matched(l, beginning, known, negated)
+    case r @ RLike(e, Literal(pattern: UTF8String, t)) =>
+      val beginning = RegexPattern.of(pattern.toString)
+      val known = beginning
         .fold[FileTest](Unknown("a regular expression that does not begin with ^ and letters")) {
           text(e, _, t, negated)
         }
+      val some = if (negated) None else RegexPattern.alternatives(pattern.toString)
+      // only the beginning is known, because `^(a|b)$` also matches `a` with a line terminator behind it
+      val all = some.flatMap(texts => Membership.any(texts.map(b => StartsWith(e, Literal(b)))))
+      matched(r, beginning, all.fold(known)(apply(_)), negated)
     case l: LikeAny => likes(l.child, l.patterns, negated, isAny = true, isNot = false)
     case l: LikeAll => likes(l.child, l.patterns, negated, isAny = false, isNot = false)
     case l: NotLikeAny => likes(l.child, l.patterns, negated, isAny = true, isNot = true)
     case l: NotLikeAll => likes(l.child, l.patterns, negated, isAny = false, isNot = true)
     case other => equal(other, true, BooleanType, negated)
   }
+
+  // a search takes its time
+  private var searchedPatterns = 0
+
+  /** A pattern that asks for more than its first letters is searched among the texts of the files. */
+  private def matched(
+      filter: Expression,
+      beginning: Option[LikePattern],
+      known: FileTest,
+      negated: Boolean): FileTest =
+    if (negated || beginning.exists(_.extent != LikePattern.Part) ||
+      searchedPatterns == MostSearchedPatterns) known
+    else {
+      searchedPatterns += 1
+      FileTest.and(Seq(known, equal(filter, true, BooleanType, negated = false)))
+    }
 
   /** All sides of a chain of ANDs or ORs at once, because there may be thousands of them. */
   private def several(filter: Expression, negated: Boolean): FileTest = {

@@ -52,6 +52,9 @@ private[values] object PiecesOfNumbers {
           if (double(c.head.high) <= 0) values else (values.head :+ 0.0) +: values.tail
         }
       }))
+    case c: Cast
+        if isIntegral(c.child.dataType) && isIntegral(c.dataType) &&
+          c.evalMode == EvalMode.TRY => Some(narrowed(c.child.dataType, c.dataType))
     case c: Cast if isNumber(c.child) && isNumber(c) => Some(cast(c.dataType))
     case c: Cast if c.child.dataType == BooleanType && isNumber(c) => Some(Ordered())
     case _ => None
@@ -231,5 +234,26 @@ private[values] object PiecesOfNumbers {
     val values = ends(c)
     if (isIntegral(to)) values.head.foreach(v => fits(exact(v), to))
     values
+  }
+
+  /** A cast of integers that is NULL for values that the target does not hold. */
+  private def narrowed(from: DataType, to: DataType): Piece = new Piece {
+    private val (least, greatest) = OrderedValue.range(to).get
+    private val value = OrderedValue.ofLong(from)
+
+    override def apply(call: Call, children: Seq[Extent]): Extent = children match {
+      case Seq(b: Between) =>
+        val (low, high) = (math.max(long(b.low), least), math.min(long(b.high), greatest))
+        if (low > high) Extent.OnlyNull
+        else {
+          val held = b.copy(
+            low = value(low),
+            high = value(high),
+            isPoint = low == high,
+            mayBeNull = b.mayBeNull || low > long(b.low) || high < long(b.high))
+          cast(to)(call, Seq(held))
+        }
+      case _ => cast(to)(call, children)
+    }
   }
 }

@@ -57,7 +57,12 @@ private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
  * Finds the texts that a cast reads as given integers: digits, with spaces, zeros or a sign before them or not,
  * and with anything behind them.
  */
-private[values] object WrittenIntegers extends ReadText {
+private[values] object WrittenIntegers extends WrittenIntegers(hasSpaces = false)
+
+/** As [[WrittenIntegers]], for `to_number`, which ignores spaces between the digits. */
+private[values] object SpacedIntegers extends WrittenIntegers(hasSpaces = true)
+
+private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extends ReadText {
   private val Powers = Iterator.iterate(1L)(_ * 10).take(19).toSeq
 
   /** The greatest number of as many digits as a power of ten. */
@@ -70,18 +75,40 @@ private[values] object WrittenIntegers extends ReadText {
       Powers.map(p => (math.max(low, p), math.min(high, nines(p))))
         .filter { case (from, until) => from <= until }
     }
-    Intervals.ofByteRanges(NoDigits ++ withZeros(few, digits) ++ digits.map(written("", _)))
+    if (hasSpaces && digits.size > MaxSpaced) ByteIntervals.all
+    else Intervals.ofByteRanges(NoDigits ++ withZeros(few, digits) ++ numbers("", digits))
   }
 
   /** Texts that begin with zeros, such as numbers of a fixed width. */
   private def withZeros(
       results: LongIntervals,
       digits: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
-    if (results.contains(0) || digits.size > MaxWithZeros) Seq(beginsWith("0"))
-    else {
-      beginsWith("0" * MaxZeros) +:
-        (1 until MaxZeros).flatMap(n => digits.map(written("0" * n, _)))
+    beginsWith("0" * MaxZeros) +: (1 until MaxZeros).flatMap { n =>
+      val zeros = "0" * n
+      numbers(zeros, digits) ++
+        (if (results.contains(0) || hasSpaces) noDigitBehind(zeros) else Nil)
     }
+
+  /** The texts that begin with some digits and have no digit after them. */
+  private def noDigitBehind(digits: String): Seq[(ByteEnd, ByteEnd)] = {
+    val (from, until) = beginsWith(digits)
+    Seq((from, beginsWith(digits + "0")._1.outside), (beginsWith(digits + "9")._2.outside, until))
+  }
+
+  /** The texts that begin with numbers from some ranges. */
+  private def numbers(before: String, ranges: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
+    if (hasSpaces) {
+      // a space in a number between the ends of a range keeps the order
+      val begun = ranges.flatMap { case (low, high) => Seq(low, high).map(_.toString) }
+        .flatMap(end => (1 until end.length).map(end.take(_))).distinct
+      ranges.map(written(before, _)) ++ begun.flatMap(digits => noDigitBehind(before + digits))
+    } else if (areFew(ranges)) {
+      for ((low, high) <- ranges; n <- low to high; range <- noDigitBehind(s"$before$n"))
+        yield range
+    } else ranges.map(written(before, _))
+
+  private def areFew(ranges: Seq[(Long, Long)]): Boolean =
+    ranges.map { case (low, high) => math.min(high - low, MaxAlone) + 1 }.sum <= MaxAlone
 
   /** The texts that begin with a number from a range, all of whose numbers have the same count of digits. */
   private def written(before: String, range: (Long, Long)): (ByteEnd, ByteEnd) =
@@ -91,11 +118,14 @@ private[values] object WrittenIntegers extends ReadText {
     Intervals.rangeOfPrefix(text.getBytes)
 
   private val MaxZeros = 20
-  private val MaxWithZeros = 64
+  private val MaxSpaced = 64
 
-  /** Spaces and signs, and characters that no number begins with. */
+  /** So few numbers are told from those that begin with the same digits. */
+  private val MaxAlone = 4L
+
+  /** Spaces and signs, and characters that no number begins with. The empty text is no number. */
   private val NoDigits: Seq[(ByteEnd, ByteEnd)] = Seq(
-    (Intervals.Endless, beginsWith("0")._1.outside),
+    (ByteEnd(Array.emptyByteArray, inclusive = false), beginsWith("0")._1.outside),
     (beginsWith("9")._2.outside, Intervals.Endless))
 }
 
@@ -141,6 +171,12 @@ private object WrittenDates {
 
   private def beginsWith(text: String): Seq[Range] = Seq(Intervals.rangeOfPrefix(bytes(text)))
 
+  /** The texts that begin with `text` and have neither a digit nor a part of a date after it. */
+  private def bare(text: String): Seq[Range] = Seq(
+    (from(text), until(text + "-")),
+    (from(text + "."), until(text + "0")),
+    (from(text + ":"), beginsWith(text).head._2))
+
   /** The texts that begin with `text` and have no digit after it. */
   private def ended(text: String): Seq[Range] =
     Seq((from(text), until(text + "0")), (from(text + ":"), beginsWith(text).head._2))
@@ -178,21 +214,21 @@ private object WrittenDates {
   /** The texts for the days from `a` to `b`, both in `year`. */
   private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
     val y = f"$year%04d"
-    val bare = if (a.getDayOfYear == 1) ended(y) else Nil
-    bare ++ (a.getMonthValue to b.getMonthValue).flatMap { m =>
-      val length = YearMonth.of(year, m).lengthOfMonth
-      val first = if (m == a.getMonthValue) a.getDayOfMonth else 1
-      val last = if (m == b.getMonthValue) b.getDayOfMonth else length
-      spellings(m).flatMap { case (month, isWhole) =>
-        val text = s"$y-$month"
-        if (first == 1 && last == length) { if (isWhole) beginsWith(text) else ended(text) }
-        else {
-          (if (first == 1) ended(text) else Nil) ++ (first to last).flatMap(spellings).flatMap {
-            case (day, true) => beginsWith(s"$text-$day")
-            case (day, false) => ended(s"$text-$day")
+    (if (a.getDayOfYear == 1) bare(y) else Nil) ++ (a.getMonthValue to b.getMonthValue).flatMap {
+      m =>
+        val length = YearMonth.of(year, m).lengthOfMonth
+        val first = if (m == a.getMonthValue) a.getDayOfMonth else 1
+        val last = if (m == b.getMonthValue) b.getDayOfMonth else length
+        spellings(m).flatMap { case (month, isWhole) =>
+          val text = s"$y-$month"
+          if (first == 1 && last == length) { if (isWhole) beginsWith(text) else ended(text) }
+          else {
+            (if (first == 1) bare(text) else Nil) ++ (first to last).flatMap(spellings).flatMap {
+              case (day, true) => beginsWith(s"$text-$day")
+              case (day, false) => ended(s"$text-$day")
+            }
           }
         }
-      }
     }
   }
 

@@ -262,25 +262,15 @@ private[skipping] final class SearchedTexts private (
     e: Expression,
     tree: ExtentTree,
     known: Option[ColumnFunction])
-    extends ColumnFunction {
+    extends SearchedBeginnings {
   import SearchedFunction.{In, Judge, Out}
 
   private val domain = ComparisonDomain.of(e.dataType).orNull
 
-  override def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      range: => Option[KnownRange]): Intervals =
-    valuesFor(results, ofNulls, Array.emptyByteArray, None)
-
   /** True if no other function is known that finds the texts with wanted results. */
   def isAlone: Boolean = known.isEmpty
 
-  /**
-   * @param shared the bytes with which the texts of the files with bounds begin
-   * @param inFiles where all texts of the files lie; None if a file may hold others
-   */
-  def valuesFor(
+  override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
       shared: Array[Byte],

@@ -21,8 +21,10 @@ private[sparkzorder] object TextFunctions {
 
   /** None for a function that is not known. */
   def of(call: Expression, text: Expression): Option[ColumnFunction] =
-    if (!isText(text.dataType)) None
-    else ofText(call, text).orElse(ParsedText.of(call, text))
+    BinaryFunctions.of(call, text).orElse {
+      if (!isText(text.dataType)) None
+      else ofText(call, text).orElse(ParsedText.of(call, text))
+    }
 
   private def ofText(call: Expression, text: Expression): Option[ColumnFunction] = {
     object TheText {
@@ -38,7 +40,6 @@ private[sparkzorder] object TextFunctions {
           case DateType => Some(new WrittenDates(isTime = false))
           case TimestampType | TimestampNTZType => Some(new WrittenDates(isTime = true))
           case ByteType | ShortType | IntegerType | LongType => Some(WrittenIntegers)
-          case BinaryType => Some(SameBytes)
           case _ => None
         }
       case Upper(TheText()) if ChangedCase.isPlain => Some(new ChangedCase(isUpper = true))
@@ -57,6 +58,19 @@ private[sparkzorder] object TextFunctions {
           if RegexPattern.isBeginning(pattern.toString, group) => Some(new ExtractedPart(""))
       case RegExpExtract(TheText(), ConstantText(pattern), Literal(1, _)) =>
         RegexPattern.beforeGroup(pattern.toString).map(new ExtractedPart(_))
+          .orElse(MatchedTexts.group(pattern.toString, 1))
+      case RegExpExtract(TheText(), ConstantText(pattern), Literal(group: Int, _)) =>
+        MatchedTexts.group(pattern.toString, group)
+      case RLike(TheText(), ConstantText(pattern)) => MatchedTexts.ofRegex(pattern.toString)
+      case l @ Like(TheText(), ConstantText(pattern), _) =>
+        MatchedTexts.ofLike(pattern.toString, l.escapeChar)
+      case RegExpReplace(TheText(), ConstantText(pattern), _: Literal, Literal(1, _))
+          if !SearchedTexts.isCall(call, text) => ReplacedMatches.of(pattern.toString)
+      case n: ToNumberBase if n.left.semanticEquals(text) =>
+        n.right match {
+          case ConstantText(Digits()) => Some(SpacedIntegers)
+          case _ => None
+        }
       case RegExpInStr(TheText(), ConstantText(pattern), _) => foundAtBeginning(pattern)
       case Size(RegExpExtractAll(TheText(), ConstantText(pattern), _: Literal), _) =>
         foundAtBeginning(pattern)
@@ -120,6 +134,11 @@ private[sparkzorder] object TextFunctions {
     }
   }
 
+  /** A format of digits alone, which gives DECIMALs that are longs. */
+  private object Digits {
+    def unapply(format: UTF8String): Boolean = format.toString.matches("[09]{1,18}")
+  }
+
   private def joined(parts: Seq[Expression], text: Expression): Option[ColumnFunction] = {
     val (before, from) = parts.span(!_.semanticEquals(text))
     val after = from.drop(1)
@@ -178,17 +197,20 @@ private[values] object Beginning extends ChangedText {
           if (plain.length == low.value.length) low
           else ByteEnd(plain :+ 0x80.toByte, inclusive = true)
         }
-      // a result that is a beginning of the greatest one may go on in another way in the text
-      val until = if (high.isEndless) high
-      else {
-        val all = high.value.takeWhile(_ >= 0)
-        val shortest = (0 to all.length).find { n =>
-          low.isEndless || ByteValues.compare(all, 0, n, low.value) >= 0
-        }
-        Intervals.rangeOfPrefix(all.take(shortest.getOrElse(all.length)))._2
-      }
-      (from, until)
+      (from, if (high.isEndless) high else until(low, high))
     })
+
+  private def until(low: ByteEnd, high: ByteEnd): ByteEnd = {
+    val plain = high.value.takeWhile(_ >= 0)
+    val isPlain = plain.length == high.value.length
+    // a result that is a beginning of the greatest one may go on in another way in the text
+    val lengths = if (isPlain && !high.inclusive) 0 until plain.length else 0 to plain.length
+    val shortest = lengths.find { n =>
+      low.isEndless || low.isReachedBy(ByteValues.compare(plain, 0, n, low.value))
+    }
+    if (shortest.isEmpty && isPlain) high
+    else Intervals.rangeOfPrefix(plain.take(shortest.getOrElse(plain.length)))._2
+  }
 
 }
 
@@ -207,11 +229,12 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
    * @param isOfAllFiles false if a file without bounds may hold texts that begin in another way
    */
   def valuesFor(results: Intervals, shared: Array[Byte], isOfAllFiles: Boolean): Intervals = {
-    val beginning = UTF8String.fromBytes(shared.takeWhile(_ >= 0)).substring(0, from - 1)
-    if (beginning.numChars < from - 1) super.valuesFor(results, ofNulls = false, None)
-    else FirstCharacters(count).valuesFor(results, ofNulls = false, None) match {
+    val isBinary = call.dataType == BinaryType
+    val bytes = (if (isBinary) shared else shared.takeWhile(_ >= 0)).take(from - 1)
+    val first = if (isBinary) new FirstBytes(count) else FirstCharacters(count)
+    if (bytes.length < from - 1) super.valuesFor(results, ofNulls = false, None)
+    else first.valuesFor(results, ofNulls = false, None) match {
       case rest: ByteIntervals if !rest.isEmpty =>
-        val bytes = beginning.getBytes
         val found = Intervals.behind(bytes, rest)
         if (isOfAllFiles) found else found.union(Intervals.ofPrefix(bytes).complement)
       case none => none
@@ -267,11 +290,6 @@ private[values] final class ExtractedPart(letters: String) extends ChangedText {
   override protected def texts(results: ByteIntervals): Intervals =
     if (results.overlaps(Empty, Empty)) ByteIntervals.all
     else Intervals.behind(before, Beginning.of(results))
-}
-
-/** The bytes of the text. */
-private[values] object SameBytes extends ChangedText {
-  override protected def texts(results: ByteIntervals): Intervals = results
 }
 
 /** The first `count` characters of a string. */

@@ -9,6 +9,7 @@ import scala.collection.JavaConverters._
 import scala.util.Random
 
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.ordering.ValuesOfTypes
 
@@ -168,11 +169,11 @@ private[predicate] object ColumnFunctionCases {
 
   /** Bytes that are no UTF-8. At the end of half a character Spark's SUBSTRING reads beyond the text. */
   private val noText = Seq(Array(0x61, 0x80), Array(0x80), Array(0x61, 0xff, 0x2d))
-    .map(bytes => org.apache.spark.unsafe.types.UTF8String.fromBytes(bytes.map(_.toByte)))
+    .map(bytes => UTF8String.fromBytes(bytes.map(_.toByte)))
 
   /** Values of a type around each place where a function could break their order. */
   def values(t: DataType, zone: String, random: Random): Seq[Any] = {
-    def text(value: String) = org.apache.spark.unsafe.types.UTF8String.fromString(value)
+    def text(value: String) = UTF8String.fromString(value)
     val all: Seq[Any] = t match {
       case TimestampType | TimestampNTZType => micros(zone)
       case DateType => days
@@ -196,6 +197,7 @@ private[predicate] object ColumnFunctionCases {
           "12x",
           "7 x",
           "zz")).map(text) ++ letters.map(text) ++ integers.map(text) ++ noText
+      case BinaryType => values(StringType, zone, random).map(_.asInstanceOf[UTF8String].getBytes)
       case other => ValuesOfTypes.values(other, random)
     }
     all.distinct
@@ -377,6 +379,8 @@ private[predicate] object ColumnFunctionCases {
       "cast(c as double)",
       "cast(c as float)",
       "cast(c as smallint)",
+      "try_cast(c as smallint)",
+      "try_cast(c as tinyint) + 1",
       "cast(c as bigint) * 3L",
       "cast(c as decimal(5,2))",
       "abs(c)",
@@ -633,7 +637,41 @@ private[predicate] object ColumnFunctionCases {
       "lower(c) || upper(c)",
       "substring_index(c, 'aa', 2)",
       "substring_index(c, 'ab', 1)",
-      "cast(c as binary)"))
+      "cast(c as binary)",
+      "hex(c)",
+      "substr(cast(c as binary), 2, 2)",
+      "substr(cast(upper(c) as binary), 2, 2)",
+      "substr(cast(trim(c) as binary), 3, 2)",
+      "split_part(cast(cast(lower(c) as binary) as string), '-', 2)",
+      "substr(encode(c, 'UTF-8'), 1, 2)",
+      "c RLIKE '^2.24'",
+      "c RLIKE '^[a-c]b.?[cd]$'",
+      "c LIKE '_b%'",
+      "c LIKE '2024-__-%'",
+      "regexp_extract(c, '^(.)(.)', 2)",
+      "regexp_extract(c, '^[0-9]+-([0-9]+)', 1)",
+      "cast(regexp_extract(c, '^([0-9]+)', 1) as int)",
+      "regexp_replace(c, 'b.*$', '')",
+      "regexp_replace(c, '[^0-9a-c].*', '!')",
+      "try_to_number(c, '00')",
+      "cast(regexp_replace(c, '-.*$', '') as int)"),
+    BinaryType -> Seq(
+      "cast(c as string)",
+      "upper(cast(c as string))",
+      "left(cast(c as string), 2)",
+      "substr(cast(c as string), 2, 2)",
+      "split_part(cast(c as string), '-', 1)",
+      "cast(cast(c as string) as int)",
+      "cast(c as string) RLIKE '^2.24'",
+      "decode(c, 'UTF-8')",
+      "decode(c, 'ISO-8859-1')",
+      "hex(c)",
+      "left(hex(c), 3)",
+      "substr(c, 1, 2)",
+      "substr(c, 3, 2)",
+      "startswith(c, X'61')",
+      "concat(c, X'61')",
+      "hash(c)"))
 
   /** Functions that have a value where the function inside of them is NULL: of a text that is no number, say. */
   val aroundNull: Seq[(DataType, Seq[String])] = Seq(
@@ -649,6 +687,9 @@ private[predicate] object ColumnFunctionCases {
       "hash(try_cast(c as int))",
       "isnull(try_cast(c as int))",
       "coalesce(try_cast(c as int), 5) + 1"),
+    IntegerType -> Seq(
+      "greatest(try_cast(c as tinyint), 5)",
+      "coalesce(try_cast(c as smallint), 7)"),
     LongType -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as tinyint), 5)"),
     DecimalType(38, 2) -> Seq("greatest(try_cast(c as int), 5)", "least(cast(c as bigint), 5)"))
 }

@@ -46,6 +46,7 @@ class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
       case FloatType => FloatLeaf
       case DoubleType => DoubleLeaf
       case d: DecimalType => DecimalLeaf(d.precision, d.scale)
+      case BinaryType => BinaryLeaf
       case _ => StringLeaf
     }
     val domain = ComparisonDomain.of(t).get

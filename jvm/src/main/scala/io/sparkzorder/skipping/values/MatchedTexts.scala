@@ -1,0 +1,198 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.values
+
+import java.nio.charset.StandardCharsets.US_ASCII
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+
+/** A function of texts that is searched among what is known of the texts of the files. */
+private[skipping] trait SearchedBeginnings extends ColumnFunction {
+
+  /**
+   * @param shared the bytes with which the texts of the files with bounds begin
+   * @param inFiles where all texts of the files lie; None if a file may hold others
+   */
+  def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals
+
+  final override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      range: => Option[KnownRange]): Intervals =
+    valuesFor(results, ofNulls, Array.emptyByteArray, None)
+}
+
+/**
+ * Whether a text matches a pattern that asks for certain characters at the beginning. Characters that any
+ * text of the table has, such as those of `^https://shop.example.com/products/0012`, are read like the others.
+ *
+ * @param isWhole true if nothing may follow, as for LIKE
+ */
+private[values] final class MatchedTexts(pattern: PatternStates, isWhole: Boolean)
+    extends SearchedBeginnings {
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals = results match {
+    case _ if ofNulls => ByteIntervals.all
+    case none if none.isEmpty => Intervals.none
+    case longs: LongIntervals if longs.contains(1) && !longs.contains(0) =>
+      val rest =
+        if (isWhole) Intervals.ofBytes(Seq(Array.emptyByteArray)) else ByteIntervals.all
+      MatchedTexts.search(pattern, rest, shared, inFiles)
+    case _ => ByteIntervals.all
+  }
+}
+
+/**
+ * What a group of a regular expression has found, up to any place, behind what stands before the group; or the
+ * empty text where the pattern was not found.
+ */
+private[values] final class ExtractedGroup(before: PatternStates) extends SearchedBeginnings {
+
+  override def valuesFor(
+      results: Intervals,
+      ofNulls: Boolean,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals = results match {
+    case none if none.isEmpty => Intervals.none
+    case bytes: ByteIntervals
+        if !bytes.overlaps(Array.emptyByteArray, Array.emptyByteArray) =>
+      MatchedTexts.search(before, Beginning.of(bytes), shared, inFiles)
+    case _ => ByteIntervals.all
+  }
+}
+
+private[values] object MatchedTexts {
+
+  /** None if any text may match. */
+  def ofRegex(pattern: String): Option[MatchedTexts] =
+    PatternStates.ofRegex(pattern).filterNot(p => p.isOpen(p.start) || p.isDone(p.start))
+      .map(new MatchedTexts(_, isWhole = false))
+
+  /** None if any text may match. */
+  def ofLike(pattern: String, escape: Char): Option[MatchedTexts] =
+    PatternStates.ofLike(pattern, escape).filterNot(p => p.isOpen(p.start))
+      .map(new MatchedTexts(_, isWhole = true))
+
+  def group(pattern: String, group: Int): Option[ExtractedGroup] =
+    PatternStates.beforeGroup(pattern, group).filterNot(p => p.isOpen(p.start))
+      .map(new ExtractedGroup(_))
+
+  /** The search ends after this many beginnings, and includes the rest. */
+  private val MaxSteps = 2048
+
+  /** The search also ends when so many beginnings are undecided. */
+  private val MaxOpen = 4096
+
+  /** If all texts share a longer beginning, only this many characters of it are used. */
+  private val MaxShared = 256
+
+  /**
+   * The texts that begin as a pattern requires.
+   *
+   * @param rest what may follow the pattern
+   */
+  private[values] def search(
+      pattern: PatternStates,
+      rest: ByteIntervals,
+      shared: Array[Byte],
+      inFiles: Option[Intervals]): Intervals = {
+    val first =
+      new String(shared.takeWhile(b => TextStart.isPlain(b.toInt)), US_ASCII).take(MaxShared)
+    def isInFiles(text: String) = inFiles match {
+      case Some(files: ByteIntervals) =>
+        val (low, high) = range(text)
+        // the end of the beginning is no text with it
+        high.isEndless || files.overlaps(low.value, high.value)
+      case Some(_) => true
+      case None => text.startsWith(first) || first.startsWith(text)
+    }
+    val found = Seq.newBuilder[(ByteEnd, ByteEnd)]
+    val open = mutable.Queue[(String, BitSet)](("", pattern.start))
+    var steps = 0
+    while (open.nonEmpty && steps < MaxSteps && open.size < MaxOpen) {
+      val (text, states) = open.dequeue()
+      steps += 1
+      if (pattern.isOpen(states)) found += range(text)
+      else {
+        val bytes = text.getBytes(US_ASCII)
+        if (pattern.isDone(states)) found ++= Intervals.behind(bytes, rest).ranges
+        if (pattern.mayEnd(states)) {
+          val whole = ByteEnd(bytes, inclusive = true)
+          found ++= Seq((whole, whole), range(text + "\n"), range(text + "\r"))
+        }
+        // texts whose next character is not plain
+        if (pattern.mayLeavePlain(states) || pattern.mayEnd(states)) {
+          found += ((ByteEnd(bytes, inclusive = false), end(bytes, 1).copy(inclusive = false)))
+          found += ((end(bytes, 127), range(text)._2))
+        }
+        pattern.steps(states).foreach { case (c, after) =>
+          val longer = text + c
+          if (isInFiles(longer)) open += ((longer, after))
+        }
+      }
+    }
+    val texts = Intervals.ofByteRanges(found.result() ++ open.map { case (text, _) => range(text) })
+    if (inFiles.isDefined || first.isEmpty) texts
+    else texts.union(Intervals.ofPrefix(first.getBytes(US_ASCII)).complement)
+  }
+
+  private def range(text: String): (ByteEnd, ByteEnd) =
+    Intervals.rangeOfPrefix(text.getBytes(US_ASCII))
+
+  private def end(text: Array[Byte], next: Int): ByteEnd =
+    ByteEnd(text :+ next.toByte, inclusive = true)
+}
+
+/**
+ * A text in which matches of a pattern are replaced. The result begins as the text does, up to the first
+ * character with which a match may begin. An example is `regexp_replace(email, '@.*$', '')`.
+ *
+ * @param first the plain characters with which a match may begin
+ * @param others a match may begin with another character
+ */
+private[values] final class ReplacedMatches private (first: BitSet, others: Boolean)
+    extends ChangedText {
+
+  override protected def texts(results: ByteIntervals): Intervals = {
+    val ends = results.ranges.flatMap { case (low, high) => Seq(low, high) }.filterNot(_.isEndless)
+      .map(_.value).distinct
+    val isKnown = ends.forall(_.forall(b => TextStart.isPlain(b.toInt)))
+    if (!isKnown || ends.map(_.length + 1L).sum * (first.size + 2) > ReplacedMatches.MaxIntervals)
+      ByteIntervals.all
+    else {
+      // a text may go on in another way behind a beginning that the result has as well
+      val changed = for {
+        end <- ends
+        kept = end.takeWhile(b => !first(b.toInt))
+        n <- 0 to kept.length
+        range <- matchBehind(kept.take(n))
+      } yield range
+      Intervals.ofByteRanges(results.ranges ++ changed)
+    }
+  }
+
+  private def matchBehind(kept: Array[Byte]): Seq[(ByteEnd, ByteEnd)] = {
+    def beginsWith(c: Int) = Intervals.rangeOfPrefix(kept :+ c.toByte)
+    val plain = first.toSeq.map(beginsWith)
+    if (others) plain ++ Seq(beginsWith(0), (beginsWith(127)._1, Intervals.rangeOfPrefix(kept)._2))
+    else plain
+  }
+}
+
+private[values] object ReplacedMatches {
+  private val MaxIntervals = 8192L
+
+  def of(pattern: String): Option[ReplacedMatches] =
+    for (p <- PatternStates.anywhere(pattern); first <- p.first)
+      yield new ReplacedMatches(first, p.mayLeavePlain(p.start))
+}

@@ -1,0 +1,328 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.skipping.values
+
+import scala.collection.immutable.BitSet
+import scala.collection.mutable
+import scala.util.Try
+
+/**
+ * What a LIKE pattern or a regular expression requires of the characters of a text, from the first one on. The
+ * places in the pattern are the states of an automaton. Only plain characters are read: after another character
+ * a text may match.
+ *
+ * @param states by their numbers
+ */
+private[values] final class PatternStates private (states: IndexedSeq[PatternStates.State]) {
+  import PatternStates._
+
+  /** The states before the first character. */
+  val start: BitSet = closed(BitSet(0))
+
+  /** The states after one more plain character. */
+  private def after(at: BitSet, c: Char): BitSet = closed(at.flatMap { i =>
+    states(i) match {
+      case One(plain, _, next) if plain(c.toInt) => BitSet(next)
+      case _ => BitSet.empty
+    }
+  })
+
+  /** The plain characters that may come next. */
+  def next(at: BitSet): BitSet = at.flatMap { i =>
+    states(i) match {
+      case One(plain, _, _) => plain
+      case _ => BitSet.empty
+    }
+  }
+
+  // the same states are reached by many texts
+  private val following = mutable.HashMap.empty[BitSet, Seq[(Char, BitSet)]]
+
+  /** Each plain character that may come next, with the states after it. Not safe for threads. */
+  def steps(at: BitSet): Seq[(Char, BitSet)] =
+    following.getOrElseUpdate(at, next(at).toSeq.map(c => c.toChar -> after(at, c.toChar)))
+
+  /** True if another character than a plain one may come next. */
+  def mayLeavePlain(at: BitSet): Boolean = at.exists { i =>
+    states(i) match {
+      case One(_, others, _) => others
+      case _ => false
+    }
+  }
+
+  /** True if the pattern is behind the text. */
+  def isDone(at: BitSet): Boolean = at.exists(states(_) == Done)
+
+  /** True if the text must end here, apart from a line terminator. */
+  def mayEnd(at: BitSet): Boolean = at.exists(states(_) == End)
+
+  /** True if nothing more is known. */
+  def isOpen(at: BitSet): Boolean = at.exists(states(_) == Open)
+
+  /** The plain characters with which a match may begin; None if they are not known, or for an empty match. */
+  def first: Option[BitSet] =
+    if (isOpen(start) || isDone(start) || mayEnd(start)) None else Some(next(start))
+
+  private def closed(at: BitSet): BitSet = {
+    val found = mutable.BitSet.empty
+    var open = at.toList
+    while (open.nonEmpty) {
+      val i = open.head
+      open = open.tail
+      if (found.add(i)) states(i) match {
+        case OneOf(some) => open = some.toList ++ open
+        case _ =>
+      }
+    }
+    BitSet.fromBitMask(found.toBitMask)
+  }
+}
+
+private[values] object PatternStates {
+  sealed trait State
+
+  /** One character, and the state after it. */
+  final case class One(plain: BitSet, others: Boolean, next: Int) extends State
+
+  /** Each of some states, without a further character. */
+  final case class OneOf(states: Seq[Int]) extends State
+
+  /** The end of the text, or a line terminator before it. */
+  case object End extends State
+
+  /** The end of the pattern. */
+  case object Done extends State
+
+  /** A part of which nothing is known. */
+  case object Open extends State
+
+  /** The states of a regular expression that is found only at the beginning of a text. */
+  def ofRegex(pattern: String): Option[PatternStates] =
+    read(pattern)(_.alternatives(isTop = true)).map(_._1).map(states)
+
+  /** The states of a regular expression, wherever it is found. */
+  def anywhere(pattern: String): Option[PatternStates] =
+    read(pattern)(_.alternatives(isTop = false)).map(_._1).map(states)
+
+  /**
+   * The states of what stands between the beginning of a text and a group. The group must not be repeated, and
+   * the pattern must have no alternatives but in groups.
+   */
+  def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
+    read(pattern)(_.sequenceAtBeginning()).flatMap { case (parts, reader) =>
+      val at = parts.indexWhere { case (_, number) => number == group }
+      if (at < 0 || !reader.isAtEnd) None
+      else Some(states(Together(parts.take(at).map(_._1))))
+    }
+
+  /** None for a pattern that Spark rejects. */
+  def ofLike(pattern: String, escape: Char): Option[PatternStates] = {
+    val parts = Seq.newBuilder[Part]
+    var i = 0
+    var isLegal = true
+    while (i < pattern.length && isLegal) {
+      val c = pattern(i)
+      if (c == escape) {
+        isLegal = i + 1 < pattern.length && s"%_$escape".indexOf(pattern(i + 1).toInt) >= 0
+        if (isLegal) parts += letter(pattern(i + 1).toInt)
+        i += 1
+      } else if (c == '%') parts += Vague
+      else parts += (if (c == '_') AnyCharacter else letter(c.toInt))
+      i += 1
+    }
+    if (isLegal && pattern.length <= MaxStates) Some(states(Together(parts.result()))) else None
+  }
+
+  private def read[T](pattern: String)(by: PatternReader => T): Option[(T, PatternReader)] =
+    if (pattern.length > MaxStates) None
+    else {
+      val reader = new PatternReader(pattern)
+      Try(by(reader)).toOption.filter(_ => reader.isAtEnd).map(_ -> reader)
+    }
+
+  // ---- parts of a pattern
+
+  sealed trait Part
+  final case class Characters(plain: BitSet, others: Boolean) extends Part
+  final case class Together(parts: Seq[Part]) extends Part
+  final case class Alternatives(parts: Seq[Part]) extends Part
+
+  /** @param most None without a limit */
+  final case class Repeated(part: Part, least: Int, most: Option[Int]) extends Part
+
+  case object TextEnd extends Part
+
+  /** A part of which nothing is known. */
+  case object Vague extends Part
+
+  private val Plain = BitSet(1 until 127: _*)
+  val AnyCharacter: Characters = Characters(Plain, others = true)
+
+  def letter(codePoint: Int): Characters =
+    if (TextStart.isPlain(codePoint)) Characters(BitSet(codePoint), others = false)
+    else Characters(BitSet.empty, others = true)
+
+  /** The characters of a class, such as `[a-c]` and `\\d`. */
+  def ofClass(text: String): Characters = {
+    val compiled = java.util.regex.Pattern.compile(text)
+    Characters(Plain.filter(c => compiled.matcher(c.toChar.toString).matches()), others = true)
+  }
+
+  /** More states than this are not made. */
+  private[values] val MaxStates = 1000
+
+  private def states(part: Part): PatternStates = {
+    val made = mutable.ArrayBuffer.empty[State]
+    def add(state: State): Int = {
+      made += state
+      if (made.size > MaxStates) throw TooMany
+      made.size - 1
+    }
+    def before(part: Part, next: Int): Int = part match {
+      case Characters(plain, others) => add(One(plain, others, next))
+      case Together(parts) => parts.foldRight(next)(before)
+      case Alternatives(parts) => add(OneOf(parts.map(before(_, next))))
+      case TextEnd => add(End)
+      case Vague => add(Open)
+      // any number of any characters
+      case Repeated(AnyCharacter, _, None) => add(Open)
+      case Repeated(one, least, most) =>
+        val rest = most match {
+          case None =>
+            val loop = add(Done)
+            made(loop) = OneOf(Seq(before(one, loop), next))
+            loop
+          case Some(n) =>
+            (least until n).foldLeft(next)((after, _) => add(OneOf(Seq(before(one, after), next))))
+        }
+        (0 until least).foldLeft(rest)((after, _) => before(one, after))
+    }
+    // the start is state 0
+    made += Done
+    try made(0) = OneOf(Seq(before(part, add(Done))))
+    catch { case TooMany => made(0) = Open }
+    new PatternStates(made.toIndexedSeq)
+  }
+
+  private object TooMany extends Exception {
+    override def fillInStackTrace(): Throwable = this
+  }
+}
+
+/** Reads a regular expression; raises for what is not known and could change the meaning of the rest. */
+private[values] final class PatternReader(pattern: String) {
+  import PatternStates._
+
+  private var i = 0
+  private var groups = 0
+  def isAtEnd: Boolean = i == pattern.length
+  private def peek(c: Char): Boolean = i < pattern.length && pattern(i) == c
+  private def skip(text: String): Boolean = {
+    val isThere = pattern.startsWith(text, i)
+    if (isThere) i += text.length
+    isThere
+  }
+  private def fail(): Nothing = throw new IllegalArgumentException(pattern)
+
+  /** @param isTop each alternative begins with an anchor */
+  def alternatives(isTop: Boolean): Part = {
+    val all = Seq.newBuilder[Part]
+    do {
+      if (isTop && !skip("^") && !skip("\\A")) fail()
+      all += Together(sequence().map(_._1))
+    } while (skip("|"))
+    all.result() match {
+      case Seq(one) => one
+      case several => Alternatives(several)
+    }
+  }
+
+  /** The parts behind the anchor, with the number of a group that is not repeated. */
+  def sequenceAtBeginning(): Seq[(Part, Int)] =
+    if (skip("^") || skip("\\A")) sequence() else fail()
+
+  private def sequence(): Seq[(Part, Int)] = {
+    val parts = Seq.newBuilder[(Part, Int)]
+    while (i < pattern.length && !peek('|') && !peek(')')) {
+      val number = if (peek('(') && !pattern.startsWith("(?", i)) groups + 1 else -1
+      val one = atom()
+      val part = repeated(one)
+      parts += part -> (if (part eq one) number else -1)
+    }
+    parts.result()
+  }
+
+  private def repeated(part: Part): Part = {
+    val after =
+      if (skip("+")) Repeated(part, 1, None)
+      else if (skip("?")) Repeated(part, 0, Some(1))
+      else if (skip("*")) Repeated(part, 0, None)
+      else if (peek('{')) {
+        val count = "\\{([0-9]{1,3})(,([0-9]{1,3})?)?\\}".r.findPrefixMatchOf(pattern.substring(i))
+          .getOrElse(fail())
+        i += count.end
+        val least = count.group(1).toInt
+        val most =
+          if (count.group(2) == null) Some(least) else Option(count.group(3)).map(_.toInt)
+        if (most.exists(_ < least)) fail()
+        Repeated(part, least, most)
+      } else part
+    // lazy and possessive forms
+    if (after ne part) { val _ = skip("?") || skip("+") }
+    after
+  }
+
+  private def atom(): Part = pattern(i) match {
+    case '(' =>
+      i += 1
+      if (peek('?')) { if (!skip("?:")) fail() }
+      else groups += 1
+      val inside = alternatives(isTop = false)
+      if (!skip(")")) fail()
+      inside
+    case '[' => choice()
+    case '.' =>
+      i += 1
+      AnyCharacter
+    case '$' =>
+      i += 1
+      TextEnd
+    case '^' | '*' | '+' | '?' | '{' | '}' | ']' => fail()
+    case '\\' => escaped()
+    case _ =>
+      val c = pattern.codePointAt(i)
+      i += Character.charCount(c)
+      letter(c)
+  }
+
+  private def escaped(): Part = {
+    i += 1
+    if (i >= pattern.length) fail()
+    val c = pattern(i)
+    i += 1
+    if (c < 128 && !c.isLetterOrDigit) letter(c.toInt)
+    else if ("dDsSwW".indexOf(c.toInt) >= 0) ofClass(s"\\$c")
+    else if ("bBhHvVrntfezZ".indexOf(c.toInt) >= 0) Vague
+    else fail()
+  }
+
+  /** A class without other classes in it. */
+  private def choice(): Part = {
+    val from = i
+    i += 1
+    val _ = skip("^")
+    if (peek(']')) fail()
+    while (!peek(']')) {
+      if (i >= pattern.length || peek('[') || peek('&')) fail()
+      if (peek('\\')) {
+        val c = if (i + 1 < pattern.length) pattern(i + 1) else 'Q'
+        if (c >= 128 || c.isLetterOrDigit && "dDsSwW".indexOf(c.toInt) < 0) fail()
+        i += 1
+      }
+      i += 1
+    }
+    i += 1
+    ofClass(pattern.substring(from, i))
+  }
+}
