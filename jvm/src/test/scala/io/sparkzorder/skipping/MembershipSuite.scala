@@ -43,7 +43,9 @@ class MembershipSuite extends GridTestBase {
       "aggregate(array(5, 7, 9), false, (so, v) -> so OR v = k)" -> 4,
       "NOT aggregate(array(5, 7, 9), true, (so, v) -> so AND v != k)" -> 4,
       "aggregate(array(5, 7, null), k > 1000, (so, v) -> v = k OR so, so -> so)" -> 4,
-      "aggregate(array(5, 7), false, (so, v) -> so OR v = k AND so)" -> 16)
+      "aggregate(array(5, 7), false, (so, v) -> so OR v = k AND so)" -> 16,
+      // a call inside of another lambda is not understood, and the other condition is
+      "k = 5 AND aggregate(array(0, 1), true, (so, v) -> size(filter(array(1, 2), y -> so AND k > v + y)) > 0)" -> 4)
   }
 
   test("a text with values") {

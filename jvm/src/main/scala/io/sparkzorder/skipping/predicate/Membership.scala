@@ -167,9 +167,20 @@ private[predicate] object Membership {
     case _ => None
   }
 
-  /** False if the calls inside each other would grow too large. */
-  private def isOnce(v: NamedLambdaVariable, body: Expression): Boolean =
-    body.collect { case u: NamedLambdaVariable if u.exprId == v.exprId => u }.size <= 1
+  /**
+   * False if the calls inside each other would grow too large, or if a call would stand inside of a lambda of the
+   * body, whose variables each of the calls has.
+   */
+  private def isOnce(v: NamedLambdaVariable, body: Expression): Boolean = {
+    def isOf(e: Expression) = e match {
+      case u: NamedLambdaVariable => u.exprId == v.exprId
+      case _ => false
+    }
+    body.collect { case u if isOf(u) => u }.size <= 1 && !body.exists {
+      case inner: LambdaFunction => inner.exists(isOf)
+      case _ => false
+    }
+  }
 
   /** The greatest number of calls inside each other. */
   private val MostCalls = 64

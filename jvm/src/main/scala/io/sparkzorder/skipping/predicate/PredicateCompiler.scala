@@ -75,7 +75,8 @@ private[sparkzorder] final class PredicateCompiler(
 
   // parts of the test of a condition that a branch adds to the test of its value
   private val MostGuards = 8
-  private val MostSearchedPatterns = 100
+  // each may take a large part of a second
+  private val MostSearchedPatterns = 16
   import Branches.isCondition
   import Folded.Elements
   import tests._

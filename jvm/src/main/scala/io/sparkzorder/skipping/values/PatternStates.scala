@@ -112,7 +112,7 @@ private[values] object PatternStates {
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
     read(pattern)(_.sequenceAtBeginning()).flatMap { case (parts, reader) =>
       val at = parts.indexWhere { case (_, number) => number == group }
-      if (at < 0 || !reader.isAtEnd) None
+      if (group < 1 || at < 0 || !reader.isAtEnd) None
       else Some(states(Together(parts.take(at).map(_._1))))
     }
 
@@ -179,7 +179,14 @@ private[values] object PatternStates {
       if (made.size > MaxStates) throw TooMany
       made.size - 1
     }
-    def before(part: Part, next: Int): Int = part match {
+    var calls = 0
+    def before(part: Part, next: Int): Int = {
+      // a part without characters, such as `(){999}`, makes no states however often it is repeated
+      calls += 1
+      if (calls > 10 * MaxStates) throw TooMany
+      stateBefore(part, next)
+    }
+    def stateBefore(part: Part, next: Int): Int = part match {
       case Characters(plain, others) => add(One(plain, others, next))
       case Together(parts) => parts.foldRight(next)(before)
       case Alternatives(parts) => add(OneOf(parts.map(before(_, next))))

@@ -56,7 +56,7 @@ class JoinedTextsSuite extends AnyFunSuite {
         }
       }
     }
-    assert(known > 5000 && met > 5000)
+    assert(known > 1500 && met > 1500)
   }
 
   test("the condition on the columns is true for the rows for which a joined text begins so") {

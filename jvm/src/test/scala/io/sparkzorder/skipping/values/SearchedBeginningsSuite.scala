@@ -154,6 +154,12 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("a part without characters may be repeated many times") {
+    assert(MatchedTexts.ofRegex("^((((){999}){999}){999}){999}a").isEmpty)
+    assert(MatchedTexts.ofRegex("^a(){999}b").isDefined)
+    assert(MatchedTexts.group("^a(b)", -1).isEmpty)
+  }
+
   test("LIKE with wildcards for one character") {
     checkAll(1000, text) { r =>
       val pattern =
