@@ -140,7 +140,8 @@ def sparkRow(row: SparkRow): Project = {
         (jvm / "src/test/scala") +: row.bridges.map(jvm / "src/test" / _),
       Test / unmanagedResourceDirectories := Seq(jvm / "src/test/resources"),
       // a `core-default.xml` of few settings, which the tests of HDFS and S3 (fsTest) do not have
-      Test / fullClasspath := Attributed.blank(jvm / "src/test/hadoop") +: (Test / fullClasspath).value,
+      Test / fullClasspath := Attributed.blank(
+        jvm / "src/test/hadoop") +: (Test / fullClasspath).value,
       libraryDependencies ++= dependencies(row),
       FormatVersions.settings(row),
       // a library of Spark's asks for a newer patch of Scala's than Spark brings
