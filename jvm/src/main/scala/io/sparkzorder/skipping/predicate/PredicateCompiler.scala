@@ -76,7 +76,7 @@ private[sparkzorder] final class PredicateCompiler(
   // parts of the test of a condition that a branch adds to the test of its value
   private val MostGuards = 8
   // each may take a large part of a second
-  private val MostSearchedPatterns = 16
+  private val MostSearchedPatterns = 32
   import Branches.isCondition
   import Folded.Elements
   import tests._
@@ -160,10 +160,7 @@ private[sparkzorder] final class PredicateCompiler(
         .fold[FileTest](Unknown("a regular expression that does not begin with ^ and letters")) {
           text(e, _, t, negated)
         }
-      val some = if (negated) None else RegexPattern.alternatives(pattern.toString)
-      // only the beginning is known, because `^(a|b)$` also matches `a` with a line terminator behind it
-      val all = some.flatMap(texts => Membership.any(texts.map(b => StartsWith(e, Literal(b)))))
-      matched(r, beginning, all.fold(known)(apply(_)), negated)
+      matched(r, beginning, known, negated)
     case l: LikeAny => likes(l.child, l.patterns, negated, isAny = true, isNot = false)
     case l: LikeAll => likes(l.child, l.patterns, negated, isAny = false, isNot = false)
     case l: NotLikeAny => likes(l.child, l.patterns, negated, isAny = true, isNot = true)

@@ -29,7 +29,8 @@ private[skipping] trait SearchedBeginnings extends ColumnFunction {
 }
 
 /**
- * Whether a text matches a pattern that asks for certain characters at the beginning. Characters that any
+ * Whether, how often or where a text matches a pattern that asks for certain characters at the beginning: FALSE
+ * or 0 if it does not match. Characters that any
  * text of the table has, such as those of `^https://shop.example.com/products/0012`, are read like the others.
  *
  * @param isWhole true if nothing may follow, as for LIKE
@@ -44,7 +45,7 @@ private[values] final class MatchedTexts(pattern: PatternStates, isWhole: Boolea
       inFiles: Option[Intervals]): Intervals = results match {
     case _ if ofNulls => ByteIntervals.all
     case none if none.isEmpty => Intervals.none
-    case longs: LongIntervals if longs.contains(1) && !longs.contains(0) =>
+    case longs: LongIntervals if !longs.overlaps(Long.MinValue, 0) =>
       val rest =
         if (isWhole) Intervals.ofBytes(Seq(Array.emptyByteArray)) else ByteIntervals.all
       MatchedTexts.search(pattern, rest, shared, inFiles)

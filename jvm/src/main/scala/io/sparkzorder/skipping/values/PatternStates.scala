@@ -99,21 +99,22 @@ private[values] object PatternStates {
 
   /** The states of a regular expression that is found only at the beginning of a text. */
   def ofRegex(pattern: String): Option[PatternStates] =
-    read(pattern)(_.alternatives(isTop = true)).map(_._1).map(states)
+    read(pattern)(_.alternatives(isTop = true)).map(states)
 
   /** The states of a regular expression, wherever it is found. */
   def anywhere(pattern: String): Option[PatternStates] =
-    read(pattern)(_.alternatives(isTop = false)).map(_._1).map(states)
+    read(pattern)(_.alternatives(isTop = false)).map(states)
 
   /**
-   * The states of what stands between the beginning of a text and a group. The group must not be repeated, and
-   * the pattern must have no alternatives but in groups.
+   * The states of what stands between the beginning of a text and a group. Group 0 is the whole match, before
+   * which nothing stands. Another group must not be repeated, and the pattern must then have no alternatives but in
+   * groups.
    */
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
-    read(pattern)(_.sequenceAtBeginning()).flatMap { case (parts, reader) =>
+    if (group == 0) ofRegex(pattern).map(_ => states(Together(Nil)))
+    else read(pattern)(_.sequenceAtBeginning()).flatMap { parts =>
       val at = parts.indexWhere { case (_, number) => number == group }
-      if (group < 1 || at < 0 || !reader.isAtEnd) None
-      else Some(states(Together(parts.take(at).map(_._1))))
+      if (group < 1 || at < 0) None else Some(states(Together(parts.take(at).map(_._1))))
     }
 
   /** None for a pattern that Spark rejects. */
@@ -134,11 +135,11 @@ private[values] object PatternStates {
     if (isLegal && pattern.length <= MaxStates) Some(states(Together(parts.result()))) else None
   }
 
-  private def read[T](pattern: String)(by: PatternReader => T): Option[(T, PatternReader)] =
+  private def read[T](pattern: String)(by: PatternReader => T): Option[T] =
     if (pattern.length > MaxStates) None
     else {
       val reader = new PatternReader(pattern)
-      Try(by(reader)).toOption.filter(_ => reader.isAtEnd).map(_ -> reader)
+      Try(by(reader)).toOption.filter(_ => reader.isAtEnd)
     }
 
   // ---- parts of a pattern
@@ -311,7 +312,11 @@ private[values] final class PatternReader(pattern: String) {
     if (c < 128 && !c.isLetterOrDigit) letter(c.toInt)
     else if ("dDsSwW".indexOf(c.toInt) >= 0) ofClass(s"\\$c")
     else if ("bBhHvVrntfezZ".indexOf(c.toInt) >= 0) Vague
-    else fail()
+    else if ((c == 'p' || c == 'P') && peek('{') && pattern.indexOf('}', i) > 0) {
+      val from = i
+      i = pattern.indexOf('}', i) + 1
+      ofClass(s"\\$c${pattern.substring(from, i)}")
+    } else fail()
   }
 
   /** A class without other classes in it. */
@@ -324,7 +329,7 @@ private[values] final class PatternReader(pattern: String) {
       if (i >= pattern.length || peek('[') || peek('&')) fail()
       if (peek('\\')) {
         val c = if (i + 1 < pattern.length) pattern(i + 1) else 'Q'
-        if (c >= 128 || c.isLetterOrDigit && "dDsSwW".indexOf(c.toInt) < 0) fail()
+        if (c >= 128 || c.isLetterOrDigit && "dDsSwWhHvVrntfea".indexOf(c.toInt) < 0) fail()
         i += 1
       }
       i += 1

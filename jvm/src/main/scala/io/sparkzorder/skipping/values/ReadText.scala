@@ -31,18 +31,6 @@ private[values] trait ReadText extends ColumnFunction {
   }
 }
 
-/**
- * How often, or where, a pattern was found.
- *
- * @param beginnings each text in which it is found begins with one of them
- */
-private[values] final class FoundAtBeginning(beginnings: Seq[String]) extends ReadText {
-
-  override protected def texts(results: LongIntervals): Intervals =
-    if (results.overlaps(Long.MinValue, 0)) ByteIntervals.all
-    else Intervals.union(beginnings.map(b => Intervals.ofPrefix(b.getBytes("UTF-8"))))
-}
-
 /** The first place of a constant text in a text: the text begins with it if the place is 1. */
 private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
 

@@ -54,11 +54,6 @@ private[sparkzorder] object TextFunctions {
       case StringInstr(TheText(), ConstantText(part)) => Some(new PlaceOfPart(part))
       case StringLocate(ConstantText(part), TheText(), Literal(1, _)) =>
         Some(new PlaceOfPart(part))
-      case RegExpExtract(TheText(), ConstantText(pattern), Literal(group: Int, _))
-          if RegexPattern.isBeginning(pattern.toString, group) => Some(new ExtractedPart(""))
-      case RegExpExtract(TheText(), ConstantText(pattern), Literal(1, _)) =>
-        RegexPattern.beforeGroup(pattern.toString).map(new ExtractedPart(_))
-          .orElse(MatchedTexts.group(pattern.toString, 1))
       case RegExpExtract(TheText(), ConstantText(pattern), Literal(group: Int, _)) =>
         MatchedTexts.group(pattern.toString, group)
       case RLike(TheText(), ConstantText(pattern)) => MatchedTexts.ofRegex(pattern.toString)
@@ -71,9 +66,10 @@ private[sparkzorder] object TextFunctions {
           case ConstantText(Digits()) => Some(SpacedIntegers)
           case _ => None
         }
-      case RegExpInStr(TheText(), ConstantText(pattern), _) => foundAtBeginning(pattern)
+      case RegExpInStr(TheText(), ConstantText(pattern), _) =>
+        MatchedTexts.ofRegex(pattern.toString)
       case Size(RegExpExtractAll(TheText(), ConstantText(pattern), _: Literal), _) =>
-        foundAtBeginning(pattern)
+        MatchedTexts.ofRegex(pattern.toString)
       case beginning if isBeginning(beginning, text) => Some(Beginning)
       case SubstringIndex(TheText(), ConstantText(_), Literal(n: Int, _)) if n > 0 =>
         Some(Beginning)
@@ -84,9 +80,6 @@ private[sparkzorder] object TextFunctions {
       case _ => None
     }
   }
-
-  private def foundAtBeginning(pattern: UTF8String): Option[ColumnFunction] =
-    RegexPattern.alternatives(pattern.toString).map(some => new FoundAtBeginning(some))
 
   /**
    * True if the function may also return texts without a wanted result, so that a search may find fewer
@@ -277,19 +270,6 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
       low.isReachedBy(ByteValues.compare(all, 0, all.length, low.value)) &&
       (high.isEndless || high.isReachedBy(-ByteValues.compare(all, 0, all.length, high.value)))
     }.map(ByteEnd(_, inclusive = true))
-}
-
-/**
- * What follows some letters with which the text begins, up to any place; or the empty text where the pattern was
- * not found.
- */
-private[values] final class ExtractedPart(letters: String) extends ChangedText {
-  private val Empty = Array.emptyByteArray
-  private val before = letters.getBytes(UTF_8)
-
-  override protected def texts(results: ByteIntervals): Intervals =
-    if (results.overlaps(Empty, Empty)) ByteIntervals.all
-    else Intervals.behind(before, Beginning.of(results))
 }
 
 /** The first `count` characters of a string. */

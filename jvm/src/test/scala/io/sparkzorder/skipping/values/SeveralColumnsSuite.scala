@@ -163,46 +163,29 @@ class SeveralColumnsSuite extends SkippingTestBase {
     }
   }
 
-  test("groups of regular expressions that are a beginning of the text") {
-    def groups(pattern: String) = Seq(0, 1, 2).filter(RegexPattern.isBeginning(pattern, _))
+  test("groups of regular expressions of which the place in the text is known") {
+    def groups(pattern: String) = Seq(0, 1, 2).filter(MatchedTexts.group(pattern, _).isDefined)
     Seq(
       "^([^@]+)@" -> Seq(0, 1),
       "^(C-00[0-9]{2})" -> Seq(0, 1),
       "^C-00.." -> Seq(0),
       "^(a|b)c" -> Seq(0, 1),
-      "^(a)|b(c)" -> Seq(1),
+      "^(a)|b(c)" -> Nil,
       "^a|b" -> Nil,
       "^(a)+b" -> Seq(0),
       "^(a)?b" -> Seq(0),
       "^*(a)" -> Nil,
       "(a)" -> Nil,
       "^(?i)(a)" -> Nil,
-      "^(?:a)(b)" -> Seq(0),
+      "^(?:a)(b)" -> Seq(0, 1),
       "^(\\(a)b" -> Seq(0, 1),
       "^([()]+)x" -> Seq(0, 1),
+      "^\\p{L}([^\\t]+)x" -> Seq(0, 1),
       "^(a(b)c)*" -> Seq(0),
       "^(a(b)c)d" -> Seq(0, 1),
       "^([ab]\\c))+" -> Nil,
       "^\\Q(\\E(a)" -> Nil).foreach { case (pattern, known) =>
       assert(groups(pattern) === known, pattern)
-    }
-  }
-
-  test("letters before the first group of a regular expression") {
-    Seq(
-      "^C-([0-9]+)$" -> Some("C-"),
-      "^a\\.b/(.*)" -> Some("a.b/"),
-      "^ab?(c)" -> None,
-      "^ab+(c)" -> None,
-      "^a(b)?c" -> None,
-      "^a(b)+c" -> None,
-      "^a(?:b)(c)" -> None,
-      "^a(b)|c" -> None,
-      "^(b)" -> None,
-      "a(b)" -> None,
-      "^C-([ab]\\c))+" -> None,
-      "^a.(b)" -> None).foreach { case (pattern, letters) =>
-      assert(RegexPattern.beforeGroup(pattern) === letters, pattern)
     }
   }
 
