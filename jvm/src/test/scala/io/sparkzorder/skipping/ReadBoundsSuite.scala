@@ -53,6 +53,7 @@ class ReadBoundsSuite extends SkippingTestBase {
     "n.x BETWEEN -35 AND -32" -> 1,
     "d >= 55 AND NOT isnan(d)" -> 5,
     "nanvl(d, 0.0D) > 95" -> 1,
+    "coalesce(nanvl(d, null), 0.0D) BETWEEN 41 AND 42" -> 1,
     "round(d) = 42" -> 1,
     "floor(d / 10) * 10 = 40" -> 1)
 
@@ -73,6 +74,9 @@ class ReadBoundsSuite extends SkippingTestBase {
       assert(kept(dir, "isnan(d)") === 7)
       assert(kept(dir, "d = double('NaN')") === 7)
       assert(kept(dir, "f > 1000") === 10)
+      // each file has a NaN in f, and no NULL
+      assert(kept(dir, "nanvl(f, cast(null as float)) IS NULL") === 10)
+      assert(kept(dir, "coalesce(nanvl(f, cast(null as float)), float(-1)) = -1") === 10)
     }
   }
 
@@ -196,6 +200,8 @@ class ReadBoundsSuite extends SkippingTestBase {
             "d / 0.5D",
             "greatest(d, f)",
             "nanvl(d, f)",
+            "nanvl(d, null)",
+            "coalesce(nanvl(d, null), 0D)",
             "coalesce(d, 1D)",
             "if(isnan(d), 0D, d)",
             "f",

@@ -207,8 +207,23 @@ private[values] object PiecesOfConditions {
     case _: IsNull | _: IsNotNull => Some(NullTested)
     case _: TaggingExpression => Some(Ordered())
     // extents have no NaN, which is tested separately, so here NaNvl returns its first argument
-    case NaNvl(_, Literal(value, _)) if value != null => Some(Ordered())
+    case NaNvl(_, Literal(value, _)) => Some(if (value == null) NullForNaN else Ordered())
     case _ => None
+  }
+
+  /** `nanvl(c, NULL)`, as `fillna` of PySpark writes it: every value but NaN stays. */
+  private object NullForNaN extends Piece {
+    override def apply(call: Call, children: Seq[Extent]): Extent = children.head match {
+      case b: Between if b.isPoint =>
+        Extent.point(call(Seq(b.low, null))) match {
+          case value: Between => value.copy(mayBeNull = b.mayBeNull)
+          case other => other
+        }
+      case b: Between =>
+        Piece.require(Piece.isUsual(b.low) && Piece.isUsual(b.high))
+        b
+      case other => other
+    }
   }
 
   private object Equal extends Piece {

@@ -495,6 +495,8 @@ private[predicate] object ColumnFunctionCases {
       "least(c, 0D)",
       "coalesce(c, 0D)",
       "nanvl(c, 0D)",
+      "nanvl(c, cast(null as double))",
+      "coalesce(nanvl(c, cast(null as double)), 7D)",
       "isnan(c)",
       "width_bucket(c, 0, 100, 10)",
       "c + double('NaN')"),
