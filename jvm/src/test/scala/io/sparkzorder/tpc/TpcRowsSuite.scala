@@ -116,11 +116,15 @@ private final class Compared(without: OpenContender, withIndex: OpenContender) {
       found.flatMap(moreBytes(tables, _)) ++ lostReuse
   }
 
-  /** Without the index each scan of the plan reads all files of its table. */
+  /**
+   * Without the index each scan of the plan reads all files of its table. A second run of a side for its keys may
+   * prune nothing if it reads less than a MiB, which `PrunableColumns` takes for cheap: all returns at scale 0.01.
+   */
   private def moreBytes(tables: Seq[String], found: PlanCounts): Option[String] = {
     val alone = tables.flatMap(without.sizes.get).map { case (_, bytes) => bytes }.sum
+    val cheap = found.scans.filter(s => s.isForKeys && s.bytes < (1L << 20)).map(_.bytes).sum
     val ours = found.scans.map(_.bytes).sum
-    if (ours <= alone) None else Some(s"$ours bytes of the fact tables, $alone without")
+    if (ours <= alone + cheap) None else Some(s"$ours bytes of the fact tables, $alone without")
   }
 
   /**
