@@ -3,7 +3,7 @@
 
 package io.sparkzorder.index
 
-import java.nio.ByteOrder
+import java.nio.{ByteBuffer, ByteOrder}
 
 import scala.util.Try
 
@@ -16,6 +16,7 @@ import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 
+import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 /**
@@ -49,52 +50,41 @@ private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
     if (!isFor(entry, footer)) entry
     else {
       val columns = entry.leaves.filter(isFor(_, entry)).map(_.column)
-      val read =
-        Try(ReadBounds.read(
-          footer.file.path,
-          columns,
-          conf)).getOrElse(Map.empty[Seq[String], Bounds])
+      val read = Try(ReadBounds.read(footer.file.path, columns, conf))
+        .getOrElse(Map.empty[Seq[String], ValuesOfColumn])
       entry.copy(leaves = entry.leaves.map { leaf =>
         if (!isFor(leaf, entry)) leaf
         else {
-          val bounds = read.get(leaf.column.path)
-          val stats = leaf.stats
-          leaf.column.leafType match {
-            case Int96Leaf =>
-              val known = bounds.flatMap(_.ofTimes).flatMap(Int96Bounds.inEverySession(_, footer))
-              LeafEntry(
-                leaf.column.copy(leafType = Int96Bounds.Stored),
-                ReadBounds.stats(stats.nulls, known, noNaN = false))
-            case t =>
-              val known = bounds.flatMap(_.ofReals).flatMap { case (min, max) =>
-                IndexValue.bounds(Double.box(min), Double.box(max), t)
-              }
-              leaf.copy(stats =
-                ReadBounds.stats(stats.nulls, known, noNaN = bounds.exists(!_.hasNaN)))
-          }
+          val values = read.get(leaf.column.path)
+          val bounds = values.flatMap(_.ends)
+          if (leaf.column.leafType == Int96Leaf) {
+            LeafEntry(
+              leaf.column.copy(leafType = Int96Bounds.Stored),
+              stats(leaf, bounds.flatMap(Int96Bounds.inEverySession(_, footer)), noNaN = false))
+          } else leaf.copy(stats = stats(leaf, bounds, noNaN = values.exists(!_.hasNaN)))
         }
       })
     }
+
+  private def stats(leaf: LeafEntry, bounds: Option[(Long, Long)], noNaN: Boolean): ColumnStats =
+    ColumnStats(
+      leaf.stats.nulls,
+      bounds.map(b => Long.box(b._1)).orNull,
+      bounds.map(b => Long.box(b._2)).orNull,
+      known = bounds.isDefined,
+      noNaN = noNaN && bounds.isDefined)
 }
 
 private object ReadBounds {
 
-  private def stats(nulls: Long, bounds: Option[(Any, Any)], noNaN: Boolean): ColumnStats =
-    ColumnStats(
-      nulls,
-      bounds.map(_._1).orNull,
-      bounds.map(_._2).orNull,
-      known = bounds.isDefined,
-      noNaN = noNaN && bounds.isDefined)
-
   private def read(
       file: Path,
       columns: Seq[IndexedColumn],
-      conf: Configuration): Map[Seq[String], Bounds] = {
+      conf: Configuration): Map[Seq[String], ValuesOfColumn] = {
     val options = HadoopReadOptions.builder(conf).build()
     val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), options)
     try {
-      val bounds = columns.map(c => c.path -> new Bounds(c.leafType)).toMap
+      val bounds = columns.map(c => c.path -> new ValuesOfColumn(c.leafType)).toMap
       // a column outside lists has one value or NULL in each row
       ColumnChunk.readAll(reader, columns.map(_.path))((path, chunk) => bounds(path).addAll(chunk))
       bounds
@@ -102,43 +92,32 @@ private object ReadBounds {
   }
 }
 
-/** The least and the greatest value of a column of type `t`: microseconds for INT96, else numbers. */
-private final class Bounds(t: LeafType) {
-  private var (leastTime, greatestTime) = (Long.MaxValue, Long.MinValue)
-  private var (leastReal, greatestReal) = (Double.PositiveInfinity, Double.NegativeInfinity)
-  private var (hasTimes, hasReals) = (false, false)
-  private var foundNaN = false
+/** What is known of the values of a column after they were read. The ends are in the form of the index. */
+private final class ValuesOfColumn(t: LeafType) {
+  private var (least, greatest) = (Long.MaxValue, Long.MinValue)
+  private var (hasEnds, foundNaN) = (false, false)
 
   def hasNaN: Boolean = foundNaN
 
-  /** None if the column has no value. */
-  def ofTimes: Option[(Long, Long)] =
-    if (hasTimes) Some((leastTime, greatestTime)) else None
-
-  /** The bounds of all values but NaN; None if there is no such value. */
-  def ofReals: Option[(Double, Double)] = if (hasReals) Some((leastReal, greatestReal)) else None
+  /** The least and the greatest value, without NaN; None if there is no such value. */
+  def ends: Option[(Long, Long)] = if (hasEnds) Some((least, greatest)) else None
 
   def addAll(chunk: ColumnChunk): Unit = chunk.foreach { (_, hasValue) =>
     if (hasValue) t match {
-      case Int96Leaf => addTime(Int96Bounds.micros(chunk.column.getBinary.toByteBuffer))
+      case Int96Leaf => add(Int96Bounds.micros(chunk.column.getBinary.toByteBuffer))
       case FloatLeaf => addReal(chunk.column.getFloat.toDouble)
       case _ => addReal(chunk.column.getDouble)
     }
   }
 
-  private def addTime(micros: Long): Unit = {
-    hasTimes = true
-    leastTime = math.min(leastTime, micros)
-    greatestTime = math.max(greatestTime, micros)
-  }
-
   private def addReal(value: Double): Unit =
-    if (value.isNaN) foundNaN = true
-    else {
-      hasReals = true
-      leastReal = math.min(leastReal, value)
-      greatestReal = math.max(greatestReal, value)
-    }
+    if (value.isNaN) foundNaN = true else add(OrderedLongs.ofDouble(value))
+
+  private def add(value: Long): Unit = {
+    hasEnds = true
+    least = math.min(least, value)
+    greatest = math.max(greatest, value)
+  }
 }
 
 /**
@@ -151,7 +130,7 @@ private object Int96Bounds {
   val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
 
   /** The microseconds of a value of 12 bytes, as Spark reads it, without a change of the calendar. */
-  def micros(bytes: java.nio.ByteBuffer): Long = {
+  def micros(bytes: ByteBuffer): Long = {
     val value = bytes.order(ByteOrder.LITTLE_ENDIAN)
     val nanos = value.getLong(value.position())
     val day = value.getInt(value.position() + 8)
@@ -164,7 +143,7 @@ private object Int96Bounds {
    * of Spark, a setting of the session decides the calendar. Sessions can also shift the values of all
    * writers except parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
    */
-  def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Any, Any)] = {
+  def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
     val (min, max) = bounds
     val isShifted = !footer.createdBy.startsWith("parquet-mr")
     val shift = if (isShifted) 2 * MICROS_PER_DAY else 0L

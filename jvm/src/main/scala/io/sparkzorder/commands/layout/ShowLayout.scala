@@ -20,7 +20,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.sparkzorder.commands.{OrderingColumns, TableState, TargetAction}
+import io.sparkzorder.commands.{OrderingColumns, TargetAction}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.ValuesUpdate
@@ -211,7 +211,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       Some(target),
       target.format,
       warnings = TableLog.read(state).disagreements(listed).map(_.warning) ++
-        new LostRecords(new TableState(session, target)).warning(listed))
+        new LostRecords(state).warning(listed))
   }
 
   /** @param quoted the name as SQL quotes it */

@@ -28,7 +28,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     val bounds = byKey(
       parts.flatMap(compared).collect { case (k, b: Bounds) => (k, b) } ++
         KeyDistances.in(parts).flatMap(of))
-    val own = ofBuild(parts)
+    val own = parts.filter(isOfBuild)
     bounds.map(b => OneOf(Seq(b), own, None)) ++
       parts.map(alternatives).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
@@ -43,14 +43,13 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     case _ => Nil
   }
 
-  /** Conditions on rows of the side that supplies the values. */
-  private def ofBuild(parts: Seq[Expression]): Seq[Expression] =
-    parts.filter(p => isOf(p, build) && TotalExpressions.isTotal(p))
+  /** True for a condition on the side that supplies the values alone, which cannot fail on other rows of it. */
+  private def isOfBuild(condition: Expression): Boolean =
+    isOf(condition, build) && TotalExpressions.isTotal(condition)
 
   /** None if one of the conditions restricts no key, and is none of the other side alone. */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
-    val (ofOther, ofKeys) =
-      conditions.partition(c => isOf(c, build) && TotalExpressions.isTotal(c))
+    val (ofOther, ofKeys) = conditions.partition(isOfBuild)
     val restrictions = ofKeys.map { condition =>
       val found = splitConjunctivePredicates(condition).flatMap(compared)
       found.collectFirst { case (k, e: Equal) => (k, e: Restriction) }

@@ -5,7 +5,6 @@ package io.sparkzorder.sources.plain
 
 import org.apache.hadoop.fs.Path
 
-import io.sparkzorder.commands.TableState
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{ChangeCopy, Intents, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TokenFile}
@@ -15,8 +14,7 @@ import io.sparkzorder.util.{ManyFiles, Paths}
  * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of
  * the run: a person has removed the record, or has moved the folder here from another table.
  */
-private[sparkzorder] final class LostRecords(table: TableState) {
-  private val state = table.state
+private[sparkzorder] final class LostRecords(state: StateDirectory) {
 
   /**
    * Refuses such a folder. Folders that the statement does not touch, or that are tables of their own, may
@@ -93,7 +91,7 @@ private[sparkzorder] final class LostRecords(table: TableState) {
    * tells.
    */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
-    val relative = Paths.relative(table.root, folder)
+    val relative = Paths.relative(state.root, folder)
     val seen = Seq(state.own(relative, run), state.closed(relative, run))
       .map(d => d -> state.byName(d).keySet)
     for {
@@ -121,7 +119,7 @@ private[sparkzorder] final class LostRecords(table: TableState) {
   }
 
   private def isOfOther(folder: Path): Boolean = Iterator.iterate(folder)(_.getParent)
-    .takeWhile(d => d != null && d != table.root)
+    .takeWhile(d => d != null && d != state.root)
     .exists(d => state.status(new Path(d, StateDirectory.Name)).isDefined)
 }
 

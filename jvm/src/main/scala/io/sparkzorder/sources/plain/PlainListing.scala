@@ -134,7 +134,7 @@ private[plain] final class PlainListing(
         Snapshot.of(table.state, files, whole, committer.listing)
       })
     all.foreach { files =>
-      new LostRecords(table).check(files.tokens, chosen)
+      new LostRecords(table.state).check(files.tokens, chosen)
       checkNames(files, chosen)
     }
     FileChecks.checkFiles(table.target, chosen)

@@ -53,7 +53,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
         tokens = files.tokens
         files
       })
-    new LostRecords(table).check(tokens, chosen)
+    new LostRecords(table.state).check(tokens, chosen)
     chosen
   }
 
