@@ -18,6 +18,9 @@ QUERIES = {
         "SELECT f.id FROM fact f WHERE CASE WHEN f.day IN (SELECT day FROM days WHERE month = 0) "
         "THEN TRUE ELSE FALSE END"
     ),
+    "rights": (
+        "SELECT f.id FROM fact f JOIN days d ON d.day IS NULL OR f.day = d.day WHERE d.month = 0"
+    ),
     "dimension of a dimension": (
         "SELECT f.id FROM fact f JOIN days d ON f.day = d.day "
         "JOIN months m ON d.month = m.month WHERE m.name = 'first'"

@@ -29,9 +29,9 @@ private[skipping] trait SearchedBeginnings extends ColumnFunction {
 }
 
 /**
- * Whether, how often or where a text matches a pattern that asks for certain characters at the beginning: FALSE
- * or 0 if it does not match. Characters that any
- * text of the table has, such as those of `^https://shop.example.com/products/0012`, are read like the others.
+ * Whether, how often or where a text matches a pattern that asks for certain characters at the beginning. The
+ * result is FALSE or 0 if the text does not match. Characters that all texts of the table have, such as those of
+ * `^https://shop.example.com/products/0012`, are read like the others.
  *
  * @param isWhole true if nothing may follow, as for LIKE
  */

@@ -71,6 +71,9 @@ abstract class NeighbourTests extends StarTestBase with KilledRuns with Neighbou
         reads(
           "SELECT f.id FROM (SELECT * FROM days WHERE month = 3) d LEFT JOIN fact f ON f.day = d.day",
           1)
+        reads(
+          "SELECT f.id FROM fact f JOIN days d ON d.day IS NULL OR f.day = d.day WHERE d.month = 3",
+          1)
       }
     }
   }
