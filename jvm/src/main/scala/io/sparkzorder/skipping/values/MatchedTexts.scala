@@ -97,6 +97,9 @@ private[values] object MatchedTexts {
   /** If all texts share a longer beginning, only this many characters of it are used. */
   private val MaxShared = 256
 
+  /** Beginnings of this length are not made longer, as for `^a+b`. */
+  private val MaxLength = 2 * MaxShared
+
   /**
    * The texts that begin as a pattern requires.
    *
@@ -117,13 +120,17 @@ private[values] object MatchedTexts {
       case Some(_) => true
       case None => text.startsWith(first) || first.startsWith(text)
     }
+    val isRestAny = rest.complement.isEmpty
     val found = Seq.newBuilder[(ByteEnd, ByteEnd)]
     val open = mutable.Queue[(String, BitSet)](("", pattern.start))
     var steps = 0
     while (open.nonEmpty && steps < MaxSteps && open.size < MaxOpen) {
       val (text, states) = open.dequeue()
       steps += 1
-      if (pattern.isOpen(states)) found += range(text)
+      // behind the pattern `^a+`, the text a stands for all longer ones
+      val isAll = pattern.isOpen(states) || text.length == MaxLength ||
+        pattern.isDone(states) && isRestAny
+      if (isAll) found += range(text)
       else {
         val bytes = text.getBytes(US_ASCII)
         if (pattern.isDone(states)) found ++= Intervals.behind(bytes, rest).ranges
