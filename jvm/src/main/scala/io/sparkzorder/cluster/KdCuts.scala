@@ -24,7 +24,7 @@ import scala.collection.mutable.ArrayBuffer
  * @param sizes sizes of the sampled rows, in any unit
  * @param files number of files wanted, at least 1
  * @param goal the queries for which the cuts should be good
- * @param stop a cell of so many files or fewer is not cut any more
+ * @param stop a cell of this many files or fewer is not cut any more
  * @param top the first cuts of the tree, if a plan prescribes them. Each cell of these cuts is a region,
  *   and each leaf inside a region has the number of the region
  */
@@ -286,8 +286,7 @@ private[sparkzorder] object KdCuts {
 /**
  * The cuts of a tree in the form of [[CutTree]], with the ranks of a sample in place of slots.
  *
- * @param areAtValues for each cut, whether it lies at a value. Any other cut separates NULL, below the cut,
- *   from all values, above it
+ * @param areAtValues for each cut, whether it lies at a value. Any other cut separates NULL from all values
  */
 private[sparkzorder] final class TopCuts(
     val columns: Array[Int],
@@ -311,7 +310,8 @@ private[sparkzorder] object TopCuts {
     new TopCuts(tree.column, ranks.toArray, tree.slot.map(_ > 0), tree.children)
   }
 
-  // an even slot above 0 is a gap above a bound, and KdCuts makes no cut there
+  // The slot 2 * i + 1 is bound i. An even slot above 0 is the gap above a bound,
+  // where KdCuts makes no cut.
   private def keyAt(grid: FolderGrid, column: Int, slot: Int): AnyRef =
     grid.columns(column).bounds.key(math.min(slot >> 1, grid.columns(column).bounds.length - 1))
 }

@@ -30,10 +30,11 @@ private[sparkzorder] object ShuffleLayout {
     dataColumns(withPlaces(session, input, schema, columns, grid, _ => 1), schema)
 
   /**
-   * Like `byGrid`, for a writer that writes only the first columns of each row.
+   * Like `byGrid`, but the place of each row stays as the last column. It is for a writer that ignores this
+   * column: to drop the column, Spark would copy each row.
    *
-   * @param pagesOf for the number of rows of a file, the number of its equal pages, a power of two
-   * @return the data columns, then the place. The place stays, because Spark would copy each row to drop it
+   * @param pagesOf returns for the number of rows of a file the number of its equal pages, a power of two
+   * @return the data columns, then the place
    */
   def withPlaces(
       session: Session,
@@ -46,7 +47,7 @@ private[sparkzorder] object ShuffleLayout {
     val placement = new Placement(grid, pages)
     val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
-    // row positions are read only if one combination of values fills several files
+    // the hash needs the position of the row, which is read only if one combination of values fills several files
     val heavy = grid.folders.flatten.exists(_.cells.exists(_.files > 1))
     val tie = InputFrame.unused("_zorder_tie", schema, session)
     val tied =
@@ -110,8 +111,8 @@ private[sparkzorder] final class MapTasks(session: Session) {
   private val wantedByUser = session.sessionState.conf.filesMaxPartitionNum
 
   /**
-   * Sets the limit for the plan that runs next. Spark divides the inputs of this plan into about so many
-   * tasks.
+   * Sets the limit for the plan that runs next. Spark divides the inputs of this plan into about as many tasks
+   * as the limit allows.
    *
    * @param rows number of rows of the inputs
    * @param bytes size of the inputs
@@ -129,10 +130,10 @@ private[sparkzorder] final class MapTasks(session: Session) {
 
 private object MapTasks {
 
-  // a block should have at least so many rows, because each block costs a header of its compression and an
+  // a block should have at least this many rows, because each block costs a header of its compression and an
   // entry in two indexes
   private val RowsOfBlock = 64L
-  // a block of fewer rows is large enough if it has so many bytes
+  // a block of fewer rows is large enough if it has this many bytes
   private val BytesOfBlock = 64L * 1024
 
   // several tasks for each core, so that a core whose task ends early has more work

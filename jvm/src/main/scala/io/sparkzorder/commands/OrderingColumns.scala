@@ -14,7 +14,7 @@ import io.sparkzorder.table.OrderingColumn
 
 private[sparkzorder] object OrderingColumns {
 
-  /** The record of the layout in force: of the last OPTIMIZE with columns that was not undone. */
+  /** The record that states the present layout: that of the last OPTIMIZE with columns that was not undone. */
   def recordInForce(log: TableLog): Option[Record] =
     log.inForce.map(_._2).find(_.columns.nonEmpty)
 }

@@ -117,10 +117,10 @@ private[sparkzorder] trait InterleavedColumns extends Expression {
   /** Sets the non-null value of a column in the interleaver. */
   protected def put(interleaver: BitInterleaver, column: Int, value: Any): Unit
 
-  /** Java arguments, after the column, of `BitInterleaver.set` for the non-null value `value`. */
+  /** Java code for the arguments that follow the column in a call of `BitInterleaver.set`; `value` is not null. */
   protected def bitsCode(column: Int, value: String): String
 
-  /** The width in bytes of a null of the column, whose bits are all 0. */
+  /** The number of bytes, all 0, that stand for NULL in the column. */
   protected def nullBytes(column: Int): Int
 
   override def eval(input: InternalRow): Any = {

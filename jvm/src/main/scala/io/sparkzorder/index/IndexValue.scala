@@ -127,8 +127,8 @@ private[index] object SeparatingBounds {
   private val More = 16
 
   /**
-   * @param more the number of bytes to keep behind the shared prefix; larger than usual if later files will
-   *   have bounds between these
+   * @param more the number of bytes to keep behind the shared prefix; larger than usual if files that are added
+   *   later will have bounds between these bounds
    */
   def of(content: IndexContent, more: Int = More): IndexContent =
     content.copy(columns = content.columns.map { case (column, values) =>

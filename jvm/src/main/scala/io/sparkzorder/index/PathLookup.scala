@@ -93,7 +93,7 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
   final class Walk private[PathLookup] () {
     private var next = 0
 
-    /** Like [[indexOf]], but first tries the entry after the entry of the file found before. */
+    /** Like [[indexOf]], but first tries the entry that follows the entry of the previous file. */
     def find(file: FileStatus): Int = {
       val found = indexOf(file, next)
       if (found >= 0) next = found + 1
@@ -141,8 +141,8 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 private[index] object PathLookup {
 
   /**
-   * Whether a modification time can tell a changed file from the file of the entry. Some file systems have
-   * no modification times, and archives and disk images may give one constant time to all files. There, a
+   * True if a change of a file with this modification time would give the file another time. Some file systems
+   * have no modification times, and archives and disk images may give one constant time to all files. There, a
    * changed file could look unchanged, so the lookup never finds a file with such a time.
    */
   def tellsChanges(modified: Long): Boolean =

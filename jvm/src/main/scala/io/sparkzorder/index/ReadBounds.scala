@@ -20,8 +20,8 @@ import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 /**
- * The bounds of columns of which a Parquet footer has none, from all values of these columns. No other column
- * is read.
+ * Computes the bounds of columns for which a Parquet footer has no bounds. All values of these columns are
+ * read, and no other column.
  *
  *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that are read
  *     leave NaN out, and the entry says whether there is a NaN. Only columns that the user named and ordering
@@ -45,7 +45,7 @@ private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
     case _ => false
   }
 
-  /** The entry with the bounds that were read; without these bounds if the file cannot be read. */
+  /** Reads the missing bounds and adds them to the entry. If the file cannot be read, the bounds stay unknown. */
   def added(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry =
     if (!isFor(entry, footer)) entry
     else {
@@ -92,7 +92,7 @@ private object ReadBounds {
   }
 }
 
-/** What is known of the values of a column after they were read. The ends are in the form of the index. */
+/** Collects the least and the greatest value of a column, in the form of the index, and whether it has NaN. */
 private final class ValuesOfColumn(t: LeafType) {
   private var (least, greatest) = (Long.MaxValue, Long.MinValue)
   private var (hasEnds, foundNaN) = (false, false)
@@ -121,15 +121,15 @@ private final class ValuesOfColumn(t: LeafType) {
 }
 
 /**
- * What is special about INT96. The bounds hold in each session, whatever its calendar and its time zone are. A
- * column whose values depend on these settings gets no bounds.
+ * The bounds of INT96 columns. They hold in each session, whatever its calendar and its time zone are. They are
+ * widened if a time zone may shift the values. A column with values that depend on the calendar gets no bounds.
  */
 private object Int96Bounds {
 
   /** The type under which bounds that were read are stored. */
   val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
 
-  /** The microseconds of a value of 12 bytes, as Spark reads it, without a change of the calendar. */
+  /** The microseconds of an INT96 value, as Spark reads the 12 bytes without a change of the calendar. */
   def micros(bytes: ByteBuffer): Long = {
     val value = bytes.order(ByteOrder.LITTLE_ENDIAN)
     val nanos = value.getLong(value.position())
@@ -153,7 +153,7 @@ private object Int96Bounds {
     } else None
   }
 
-  /** A year after the last time that calendars and the first rules of time zones change. */
+  /** A time from which on both calendars agree in all time zones, with a year to spare. */
   private val sameInBothCalendars = RebaseDateTime.lastSwitchJulianTs + 366 * MICROS_PER_DAY
 
   // the same rule as in Spark's DataSourceUtils

@@ -26,8 +26,8 @@ import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Paths}
 /**
  * What an index of values holds of one column.
  *
- * @param files that are covered, as they are now in the index
- * @param uncovered other files of the index
+ * @param files the number of files of the index whose values it has
+ * @param uncovered the number of other files of the index
  */
 private[sparkzorder] final case class ValuesSummary(
     column: String,
@@ -37,7 +37,7 @@ private[sparkzorder] final case class ValuesSummary(
     bytes: Long)
 
 /**
- * Adds to an index the values of files that the index knows and whose values it does not have.
+ * Adds values to an index, for files that have an entry in the index but whose values it lacks.
  *
  * @param root the table's directory, qualified
  */
@@ -73,8 +73,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    * Reads the values of all files that lack them, in jobs of Spark, and names the new parts in a new
    * generation. Does nothing if the index has no list of columns.
    *
-   * @param mayRebuild true to replace all parts of a column where there are many, or most of their files
-   *   are gone; else such a column stays as it is
+   * @param mayRebuild true to replace the parts of a column if it has many parts, if a part is damaged or has
+   *   another domain, or if most of their files are gone
    * @return the files whose values could not be read, or that changed meanwhile
    */
   def run(mayRebuild: Boolean): Seq[String] =
@@ -104,7 +104,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val (useful, empty) = written.partition(_.part.files.count > 0)
     empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
     if (useful.nonEmpty) {
-      // the parts of a column stay if fewer of its files could be read now
+      // the old parts of a column stay if the new parts cover fewer files
       val rebuilt = columns.filter(_.isRebuilt).filter { c =>
         useful.filter(_.part.column == c.name).map(_.part.files.count.toLong).sum >= c.files
       }
@@ -115,7 +115,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
-      // no query finds another file in the index
+      // queries never find a file with another time in the index, so its values would be of no use
       PathLookup.tellsChanges(table.modified(i))
 
   // paths of the files that no job could read
@@ -132,7 +132,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       case e: SparkException
           if !JobCancellation.isCauseOf(e) && !session.sparkContext.isStopped =>
         val half = entries.size / 2
-        // an error that is not of a single file would fail the jobs of all halves
+        // with too many unreadable files, the error is probably not of single files and would fail all halves
         if (half == 0 || unreadable.size >= MaxUnreadable) {
           logWarning(s"values of ${entries.size} files cannot be read: ${files.head.getPath}", e)
           unreadable ++= entries.map(index.table.path(_))
@@ -173,9 +173,11 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   /**
+   * Writes a generation of the index that names the new parts.
+   *
    * @param rebuilt the columns whose earlier parts are no longer needed
-   * @param known the parts that the index had before the values were read. Another session may have added
-   *   others meanwhile, and these stay
+   * @param known the parts that the index had before the values were read. Parts that another session has added
+   *   meanwhile stay
    */
   private def name(
       written: Seq[WrittenPart],
@@ -216,7 +218,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       part.distinct)
   }
 
-  /** True if another session, which read the same files at the same time, has the values of a part. */
+  /** True if parts that another session has added meanwhile already have all values of `part`. */
   private def hasAll(others: Seq[HeaderValuesPart], part: ValuesPart): Boolean = {
     def states(f: CoveredFiles) = (0 until f.size).filter(f.covered(_))
       .map(i => (new String(f.paths(i), UTF_8), f.lengths(i), f.modified(i))).toSet
@@ -227,8 +229,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   /**
-   * The existing files among those of the given paths, by these paths below the root. A few files of a large
-   * table are looked up one by one, because OPTIMIZE updates the index after each batch of a folder.
+   * The files that exist at the given paths below the root, by path. A few files of a large table are looked up
+   * one by one, without listing their folders, because OPTIMIZE updates the index after each batch of a folder.
    *
    * @param all the number of files in the index
    */
@@ -250,7 +252,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
 private[sparkzorder] object ValuesUpdate {
 
-  /** The number of unreadable files for which failed jobs are halved. */
+  /** When this many files have been found unreadable, failed jobs are not halved any more. */
   private val MaxUnreadable = 16
 
   /** A column with this many parts gets no further part, until REFRESH merges them into one. */
@@ -258,7 +260,7 @@ private[sparkzorder] object ValuesUpdate {
 
   private val CacheBytes = 256L << 20
 
-  /** The number of files in a bitmap. */
+  /** The number of bits that are set in a bitmap. */
   private def countOf(words: Array[Long]): Long =
     words.map(w => java.lang.Long.bitCount(w).toLong).sum
 
@@ -288,10 +290,11 @@ private[sparkzorder] object ValuesUpdate {
   /**
    * A column whose values are to be read.
    *
-   * @param nulls how many values the column lacks in a file of the index, if its values can be covered
-   * @param isKnown true for the files whose values the index has
-   * @param files the number of these files, also if all values are read again
+   * @param nulls the number of NULLs in a file of the index; None if the values of the file cannot be indexed
+   * @param isKnown true for a file whose values need not be read, because the index has them
+   * @param files the number of files whose values the index has, also if all values are read again
    * @param isRebuilt true if all values are read again
+   * @param isFull true if the column must get no further part
    */
   private final case class Column(
       name: String,
@@ -335,7 +338,7 @@ private[sparkzorder] object ValuesUpdate {
           name,
           ColumnToRead(name, t, domain),
           { i =>
-            // a file with one column of this name, of a type that is read unchanged
+            // only a file with exactly one column of this name, and of a type that is read unchanged
             val has = nulls.indices.filter(nulls(_)(i) >= 0)
             if (has.size == 1 && isRead(has.head)) Some(nulls(has.head)(i)) else None
           },

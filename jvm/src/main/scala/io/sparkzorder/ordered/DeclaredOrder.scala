@@ -39,9 +39,9 @@ private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], l
   private def word: String = if (lexical) Lexical else ZOrder
 
   /**
-   * The table properties that declare this order: ours, and the two that Impala and Hive read. In their
-   * list, names are separated by commas and not quoted. An order with a nested field, or with a comma in a
-   * name, therefore has only our properties.
+   * The table properties that declare this order: our properties, and two that Impala and Hive read. In the list
+   * of Impala and Hive, names are separated by commas and not quoted. So an order with a nested field, or with a
+   * comma in a name, has only our properties.
    */
   def properties: Map[String, String] = {
     val own = Map(Settings.Columns.propertyKey -> text, Settings.Order.propertyKey -> word)
@@ -131,7 +131,7 @@ private[sparkzorder] object DeclaredOrder {
  * One write into a table with a declared order.
  *
  * @param order the declared order
- * @param grade the setting `write`, never `none`
+ * @param grade the value of the setting `write`, but never `none`
  */
 private[sparkzorder] final case class DeclaredWrite(
     order: DeclaredOrder,
@@ -210,7 +210,7 @@ private[ordered] object DeclaredWrite {
     Settings.resolve(setting, stored ++ option.map(setting.propertyKey -> _))
   }
 
-  // options of a writer ignore the case of their keys
+  // the keys of a writer's options are not case-sensitive
   private def lowerCased(key: String): String = {
     val lower = key.toLowerCase(Locale.ROOT)
     if (lower.startsWith(Setting.PropertyPrefix)) lower else key

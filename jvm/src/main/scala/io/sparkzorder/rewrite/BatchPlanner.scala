@@ -24,10 +24,18 @@ import io.sparkzorder.sources._
  */
 private[rewrite] abstract class BatchPlanner {
 
-  /** Those of the files of some whole folders that can be rewritten. */
+  /**
+   * Selects the files that can be rewritten.
+   *
+   * @param files all files of some folders
+   */
   def rewritable(files: IndexedSeq[FormatFile]): IndexedSeq[FormatFile] = files
 
-  /** Selects from the files that a statement with FULL chooses those that can be rewritten. */
+  /**
+   * Selects the files that can be rewritten, for a statement with FULL.
+   *
+   * @param chosen the files that the statement chooses
+   */
   def selectAll(chosen: IndexedSeq[FormatFile]): Selection = Selection(chosen)
 
   /**
@@ -69,7 +77,7 @@ private[rewrite] abstract class BatchPlanner {
  * Assigns rows to files by the ordering columns: samples these columns, and cuts each folder by its
  * sample.
  *
- * @param queries recorded queries, for which a batch of the whole table is cut
+ * @param queries recorded queries. The cuts of a batch of the whole table are chosen for them
  */
 private[rewrite] final class ClusterPlanner(
     snapshot: TableSnapshot,
@@ -115,7 +123,7 @@ private[rewrite] final class ClusterPlanner(
         keptBeside(rows.files),
         stop = stop).build()
     }
-    // a cell of more files could not be cut: all its rows have one key
+    // a cell of more than `stop` files could not be cut, because all its rows have one key: 0 rows mark it
     val grid = cut.copy(cells = cut.cells.map(c => if (c.files > stop) c.copy(rows = 0) else c))
     RegionPlan(UUID.randomUUID().toString, rows.folders.head, grid, sample, count, files)
   }
@@ -127,7 +135,7 @@ private[rewrite] final class ClusterPlanner(
     }
     val byFolder = rows.files.groupBy(_.folder)
     val own = rows.folders.map(byFolder)
-    // the count may be unknown and 0
+    // a count of 0 may mean that the number of rows is unknown
     val targets = own.zip(counts).map { case (files, live) =>
       val stored = math.max(live, files.map(_.storedRecords).sum)
       SampledCuts.targetRows(settings, stored, files.map(_.bytes).sum)
@@ -140,7 +148,7 @@ private[rewrite] final class ClusterPlanner(
         i => sizes(own(i)),
         i => keptBeside(own(i)),
         _ => regions) { samples =>
-        // a recorded query is a box of the whole table, and suits no part of it
+        // recorded queries are boxes in the whole table, so they are of no use for a part of the table
         val isWhole = !snapshot.isPartitioned && rows.files.size == snapshot.files.size
         val isSmall = samples.map(_.rows.toLong).sum <= CutGoal.MaxRowsForQueries
         CutGoal(
@@ -166,7 +174,7 @@ private[rewrite] final class ClusterPlanner(
 
   private lazy val ofFolders = snapshot.files.groupBy(_.folder)
 
-  /** For each ordering column the files of the same folder that are not rewritten. */
+  /** For each ordering column, its statistics in the files of the same folder that are not rewritten. */
   private def keptBeside(rewritten: IndexedSeq[FormatFile]): IndexedSeq[KeptColumn] = {
     val own = rewritten.toSet
     val kept = ofFolders(rewritten.head.folder).filterNot(own)
@@ -182,7 +190,7 @@ private[rewrite] final class ClusterPlanner(
   }
 
   /**
-   * Mean bytes of a row of a folder without its ordering columns, and of a value of each ordering
+   * The mean bytes of a row without the ordering columns, and the mean bytes of a value of each ordering
    * column.
    */
   private def sizes(files: Seq[FormatFile]): RowSizes = {
@@ -242,7 +250,7 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
   override def regions(rows: FormatRows, limit: Long): RegionPlan =
     throw new UnsupportedOperationException("a compaction has no regions")
 
-  /** The files that become one file, of one folder. */
+  /** Groups of files. The files of a group lie in one folder and are joined to one file. */
   private def groups(files: IndexedSeq[FormatFile]): IndexedSeq[Seq[FormatFile]] = {
     val byFolder = files.groupBy(_.folder)
     files.map(_.folder).distinct.flatMap { folder =>

@@ -20,7 +20,7 @@ import io.sparkzorder.table.TokenFile
  *
  *  - A file of R is in the set: the listing is older than the change, or was made during the change. All files
  *    of R are removed from the set, and all files of A are added, so no row is lost or doubled.
- *  - No file of R is in the set, and the change is being published: likewise.
+ *  - No file of R is in the set, and the change is being published: all files of A are added.
  *  - No file of R is in the set, and the change is published: the listing may be younger than the change. Then
  *    another program or a later change has removed each file of A that the listing lacks. Or the listing was
  *    made after all of R were hidden and before all of A were visible. Whether the file is in the folder now

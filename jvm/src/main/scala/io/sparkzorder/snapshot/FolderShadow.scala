@@ -30,7 +30,7 @@ private[sparkzorder] final case class ShadowedFile(
  * any change of a file of R by another program makes the step inert, together with the steps that build on
  * it, and the visible files are read. In every state, readers therefore get the rows of the visible files.
  *
- * @param steps ascending by number
+ * @param steps the steps of all shadows of the folder, in the order of their record numbers
  * @param isThere false for a hidden file that was deleted, or that may be deleted at any time
  */
 private[sparkzorder] final class FolderShadow(
@@ -116,9 +116,9 @@ private[sparkzorder] final class FolderShadow(
 /**
  * The shadows that are in force in one folder.
  *
- * @param folder relative name
+ * @param folder the path of the folder relative to the table
  * @param replaced the visible files that readers with the extension do not read
- * @param added the hidden files that they read instead
+ * @param added the hidden files that readers with the extension read instead
  * @param runs the runs of all steps that led from the visible files to the hidden files
  */
 private[sparkzorder] final case class ShadowedFolder(
@@ -127,7 +127,7 @@ private[sparkzorder] final case class ShadowedFolder(
     added: Seq[(Step, Added)],
     runs: Set[String])
 
-/** What shadows do to the visible files of a table. */
+/** Finds for a table which shadows are in force, which are inert, and which hidden files are in use. */
 private[sparkzorder] object Shadowed {
 
   /** The folders in which shadows are in force, with the files of these shadows. */

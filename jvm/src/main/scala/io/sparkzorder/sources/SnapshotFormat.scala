@@ -32,7 +32,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   /** True for a table of a catalog, false for a directory. */
   def isNamed: Boolean
 
-  /** Such as `iceberg`. */
+  /** The name of the format, such as `iceberg`. */
   def format: String
 
   def properties: Map[String, String]
@@ -48,10 +48,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   /** True if the format keeps bounds of the column, so that files can be ordered by the column. */
   def hasBounds(column: OrderingColumn): Boolean
 
-  /**
-   * The statement of the format that takes the last run of OPTIMIZE back; None if there is none to
-   * take back.
-   */
+  /** The format's own statement that undoes the last run of OPTIMIZE; None if there is no run to undo. */
   def rollback: Option[String]
 
   /** Refuses a table that must not be rewritten. */
@@ -60,8 +57,8 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   /**
    * The files of the table as they are now.
    *
-   * @param columns whose ranges are known
-   * @param where chooses files that may hold matching rows
+   * @param columns the columns whose ranges the snapshot reads
+   * @param where if defined, the snapshot has only files that may hold matching rows
    */
   def snapshot(columns: Seq[OrderingColumn], where: Option[Expression]): FormatSnapshot
 
@@ -128,7 +125,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     }
   }
 
-  /** Queries of the session that are cached read the new files; the rows are the same. */
+  /** Makes cached queries of the session read the new files, which hold the same rows. */
   private[sources] def refresh(user: Session): Unit =
     try user.sql(s"REFRESH TABLE $name")
     catch {
@@ -137,7 +134,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     }
 }
 
-/** The files of such a table at one moment. */
+/** The files of a table of a format at one moment. */
 private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extends TableSnapshot {
   override def leftOut: Seq[String] = Nil
 
@@ -179,7 +176,8 @@ private[sources] trait StagedRows extends FormatRows {
   /**
    * Writes a frame: one file for each partition that has rows. The table does not change.
    *
-   * @param pass that the names or tags of the new files contain, so that a later statement can go on
+   * @param pass the pass, for the names or tags of the new files: by them a later statement can continue the
+   *   plan
    */
   protected def write(frame: Frame, pass: Option[PlannedPass]): StagedFiles[File]
 
@@ -225,13 +223,13 @@ private[sources] final class StagedFiles[F <: FormatFile](
 private[sources] final case class ColumnsOfFormat(override val output: Seq[Attribute])
     extends LeafNode
 
-/** A WHERE clause as Spark simplifies it, for the filters of a format. */
+/** Lets Spark resolve and simplify a WHERE clause, before it is translated to filters of a format. */
 private[sources] object FormatFilter extends PredicateHelper {
 
   /**
-   * @param where with unresolved columns
-   * @param name of the table, quoted for SQL
-   * @return the conjuncts; None if no row matches
+   * @param where the condition, with unresolved columns
+   * @param name the name of the table, quoted for SQL
+   * @return the conjuncts of the simplified condition; None if no row can match
    */
   def simplified(where: Expression, name: String, schema: StructType): Option[Seq[Expression]] = {
     val session = SparkLine.session(SparkSession.active)

@@ -70,13 +70,12 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       tokens: CommonTokenStream,
       condition: StatementPart => Expression): Either[ParseException, LogicalPlan] =
     ZOrderParser.tree(tokens).map { tree =>
-      // The next parser parses OPTIMIZE now, so that Delta's own plan is at hand if the table
-      // is a Delta table.
+      // The next parser parses an OPTIMIZE now, too, because a Delta table needs Delta's own plan.
       new ZOrderAstBuilder(tokens, delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
         .visitSingleStatement(tree)
     }
 
-  /** A statement of a script; None if it is not ours. */
+  /** The plan of one statement in a script; None if the statement is not ours. */
   private def inScript(
       text: String,
       condition: StatementPart => Expression,
@@ -127,7 +126,10 @@ private object ZOrderParser {
 
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
-  /** The text with its variables replaced, if it may be ours. The keyword may be in a variable. */
+  /**
+   * The text with its variables replaced; None if it cannot be ours. The variables are replaced first, because
+   * the keyword may be in a variable.
+   */
   def candidate(text: String): Option[String] =
     if ((mayBeOurs(text) || text.contains("${")) && enabled)
       Some(substitute(text)).filter(mayBeOurs)
@@ -160,7 +162,7 @@ private object ZOrderParser {
     catch { case e: SyntaxError => Left(syntaxError(e.token, e.getMessage)) }
   }
 
-  // enough for ALTER TABLE with a name of three parts, whose dots are tokens, too
+  // enough for ALTER TABLE with a name of three parts: the dots in the name are tokens, too
   private val FirstTokens = 12
 
   /** True if the text begins like a statement of spark-zorder, so that its syntax error is ours. */
@@ -195,7 +197,7 @@ private object ZOrderParser {
       throw new SyntaxError(offendingSymbol.asInstanceOf[Token], message)
   }
 
-  /** A syntax error like Spark's own that points to a token. */
+  /** A syntax error that looks like Spark's own error and points to a token. */
   def syntaxError(at: Token, message: String): ParseException = {
     val ctx = new ParserRuleContext()
     ctx.start = at
@@ -226,7 +228,7 @@ private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends 
   override def getSourceName: String = text.getSourceName
 }
 
-/** What the parser methods of one Spark line build on. */
+/** The members that the parser methods of each Spark line use. */
 private[sql] trait DelegatingParser { self: ParserInterface =>
 
   /** The next parser: Spark's, or that of another extension. */

@@ -26,7 +26,7 @@ private[sparkzorder] final case class DataFile(folder: Folder, status: FileStatu
   def length: Long = status.getLen
   def modified: Long = status.getModificationTime
 
-  /** True if a later look at the path found a file of the same length and time. */
+  /** True if `now`, a later status of the same path, has the same length and modification time. */
   def isUnchanged(now: DataFile): Boolean = now.length == length && now.modified == modified
 }
 
@@ -49,8 +49,8 @@ private[sparkzorder] final case class OutsidePartition(
  * @param root qualified directory of the table
  * @param partitionSchema partition columns with their types; empty without partitions
  * @param catalogSchema data columns that the catalog declares; None for a path
- * @param folders of the files, and those without any file
- * @param tokens of runs that are being published
+ * @param folders the folders of the table, also those without files
+ * @param tokens the tokens of runs that are being published
  */
 private[sparkzorder] final case class TableFiles(
     root: Path,
@@ -70,8 +70,8 @@ private[sparkzorder] final case class TableFiles(
 }
 
 /**
- * The empty data file that lies in a folder while a run is published there. It holds no row and is removed
- * later, so it does not count as a file of the table.
+ * The token: an empty data file that lies in a folder while a run is published there. It holds no row and is
+ * removed later, so it does not count as a file of the table.
  */
 private[sparkzorder] object TokenFile {
   val Prefix = "part-zorder-"
@@ -79,6 +79,6 @@ private[sparkzorder] object TokenFile {
 
   def isOne(name: String): Boolean = name.startsWith(Prefix) && Name.matcher(name).matches()
 
-  /** The run of a token. */
+  /** The id of the run in the name of a token. */
   def runOf(name: String): String = name.stripPrefix(Prefix).takeWhile(_ != '.')
 }

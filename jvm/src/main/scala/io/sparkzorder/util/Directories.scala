@@ -27,16 +27,16 @@ import org.apache.hadoop.fs.permission.FsPermission
 
 /**
  * Operations on directories that are safe while other processes change the directories, too. Hadoop's local
- * file system does some of them in several steps.
+ * file system does some of these operations in several steps, which are not safe.
  */
 private[sparkzorder] object Directories {
   private val Retries = 3
 
-  // `drain` fails after so many rounds in succession that move no file. One such round is no failure: another
-  // process may have moved the files first
+  // `drain` fails after more than this many successive rounds that move no file. A single such round is no
+  // failure, because another process may have moved the files first.
   private val MaxIdleRounds = 100
 
-  /** Makes a directory, unless it exists. Its parent is not made. */
+  /** Makes a directory, unless it exists. Makes nothing if the parent is missing. */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     try {
       if (RawFiles.isLocal(fs)) Files.createDirectory(RawFiles.local(directory))
@@ -53,14 +53,15 @@ private[sparkzorder] object Directories {
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     if (!fs.exists(directory)) {
       make(fs, directory, conf)
-      // another user may have created the directory first, and only its owner may change the bits
+      // this fails if another user has created the directory first: only its owner may change the bits
       try copyBits(fs, directory.getParent, directory)
       catch { case _: IOException => () }
     }
 
   /**
    * Moves all files of a directory into another directory, and removes the first. Other processes may move
-   * files into the first directory until it is removed, but not afterwards: their renames fail then.
+   * files into the first directory until it is removed, but not afterwards: their renames fail then. Also stops
+   * if the other directory is gone.
    *
    * @throws java.io.IOException when a file cannot be moved, for example because its name is taken
    */

@@ -29,9 +29,7 @@ private[sparkzorder] object InExistingFolders {
   /** The key under which the configuration keeps the original class of a wrapped scheme. */
   private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
 
-  /**
-   * Changes the configuration so that writers with it create no directory on file systems of one scheme.
-   */
+  /** Changes the configuration. Writers that use it then create no directory on file systems of `scheme`. */
   def configure(conf: Configuration, scheme: String): Configuration = {
     val key = implementation(scheme)
     Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))
@@ -55,7 +53,7 @@ private[sparkzorder] object InExistingFolders {
   }
 }
 
-/** The wrapper for local disk, which writes no checksum files. */
+/** The wrapper for local disk. It writes no checksum files. */
 private[sparkzorder] final class LocalInExistingFolders extends RawLocalFileSystem {
 
   /** Creates nothing. `create` calls this method for the parent directory of a file. */

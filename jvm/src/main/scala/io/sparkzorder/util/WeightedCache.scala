@@ -12,12 +12,12 @@ import scala.collection.JavaConverters._
  * value changes.
  *
  * The least recently used values are removed first. In a cache that `resists`, a new value replaces only
- * values that were not used since the previous use of its key. If queries use more values in turn than fit,
- * some values then stay, and the others are loaded each time. Otherwise each value would replace the one
- * that is needed next.
+ * values that were not used since the key of the new value was last used. So if queries use more values in turn
+ * than fit, some values stay, and the others are loaded each time. Without this rule, each value would replace
+ * the value that is needed next.
  *
- * Safe for threads. A value is loaded once, outside the lock: only threads that need the same value wait. The
- * limit of Guava's and Caffeine's caches is fixed; here each caller has its own, a setting of its session.
+ * Thread-safe. A value is loaded once, outside the lock, so only threads that need the same value wait. Guava's
+ * and Caffeine's caches have one fixed limit. Here each call passes its own limit, a setting of its session.
  *
  * @param weigh the weight of a value, positive
  */
@@ -25,7 +25,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
     weigh: V => Long,
     resists: Boolean = false) {
 
-  /** @param previous when the key was used before, in uses of the cache */
+  /** @param previous the time of the previous use of the key, as a count of all uses of the cache */
   private final class Slot(load: () => V, val previous: Long) {
     lazy val value: V = load()
     var used: Long = uses
@@ -37,7 +37,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
   private var total = 0L
   private var uses = 0L
 
-  // also of keys whose values are not kept
+  // the last use of each key, also of keys whose values are not kept
   private val lastUses = new LinkedHashMap[K, Long](16, 0.75f, true)
 
   /** The value of a key, if it is there. */
@@ -82,7 +82,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
 
   private def find(key: K): Option[Slot] = slots.synchronized(Option(slots.get(key)))
 
-  /** @return when the key was used before; -1 if it was not, or long ago */
+  /** @return the time of the previous use of the key; -1 if there was none, or if it is forgotten */
   private def countUse(key: K): Long =
     if (!resists) Long.MaxValue
     else {
@@ -96,7 +96,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
       before.getOrElse(-1L)
     }
 
-  /** Counts a value that was loaded, and makes room for it or does not keep it. */
+  /** Counts the weight of a value that was loaded. Makes room for the value, or does not keep it. */
   private def account(key: K, slot: Slot, value: V, limit: Long): Unit = slots.synchronized {
     if (slot.weight < 0 && (slots.get(key) eq slot)) {
       slot.weight = weigh(value)

@@ -23,7 +23,7 @@ import io.sparkzorder.util.NameLookup
  * enough for the values written. The settings of the table take precedence.
  *
  * @param settings the settings of Parquet's writer
- * @param columns at most so many columns have a filter
+ * @param columns the greatest number of columns that may have a filter
  * @param lost which filters of the inputs the new files do not have; parts of a sentence
  */
 private[sparkzorder] final case class BloomFilters(
@@ -47,9 +47,9 @@ private[sparkzorder] object BloomFilters {
 
   // spelled out, because its constant exists only since Parquet 1.14
   private val Adaptive = "parquet.bloom.filter.adaptive.enabled"
-  // tells tasks how many filters share the memory, where the largest size of a filter is ours
+  // Tells the tasks how many filters share the memory. Set only if no setting limits the size of a filter.
   private val FittedColumns = "spark.zorder.internal.bloomFilters"
-  // Parquet makes a useless filter of 32 bytes if its largest size is less
+  // if the largest size of a filter is less than this, Parquet makes a useless filter of 32 bytes
   private val MinBytes = 1024
 
   /**
@@ -98,9 +98,10 @@ private[sparkzorder] object BloomFilters {
     s"${ParquetOutputFormat.BLOOM_FILTER_ENABLED}#$column"
 
   /**
-   * Sets the largest size of a filter to what the values of a row group need. A writer has all filters
-   * in memory beside the row group, so they take at most a quarter of its bytes, or a megabyte each, which is
-   * Parquet's default. That is enough: a value that is not in a dictionary takes more than a filter needs.
+   * Sets the largest size of a filter to what the values of a row group need. A writer keeps all filters in
+   * memory beside the row group. So they take at most a quarter of the bytes of the row group, or a megabyte
+   * each, which is Parquet's default. That is enough: a value that is not in a dictionary takes more bytes in
+   * the row group than in the filter.
    */
   def limitBytes(units: FileUnits, conf: Configuration): Unit = {
     val columns = conf.getInt(FittedColumns, 0)

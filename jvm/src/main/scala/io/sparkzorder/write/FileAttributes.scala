@@ -59,7 +59,7 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
   /** Opens a directory of `folder` to all users who may enter the folder. */
   def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
     val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-    // the owner stays, because the owner of a directory may remove it
+    // the process stays the owner of the directory, so that it may remove the directory later
     apply(directory, p.copy(bits = bits, owner = None))
   }
 
@@ -218,7 +218,7 @@ private[write] object Protection {
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
-      // for the files of another group, the members of a group were among all others
+      // a member of one file's group had only the rights of "others" to a file of another group
       Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
     }
   }

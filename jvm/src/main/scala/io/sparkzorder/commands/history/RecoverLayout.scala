@@ -46,8 +46,8 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
   }
 
   /**
-   * Without a record, a run cannot be recovered, and the number of recovered runs would not tell of the run. The
-   * other runs are recovered before.
+   * Fails if a folder has a run whose record is lost: such a run cannot be recovered, and the number of recovered
+   * runs would not show this. Called after the other runs were recovered.
    */
   private def checkLost(table: TableState): Unit =
     Try(new TableLister(table.user, table.target).list()) match {
@@ -70,7 +70,7 @@ private[sparkzorder] object RecoverLayout {
 }
 
 /**
- * PUBLISH LAYOUT: the files of a shadow take the place of those that they stand for, for every reader.
+ * PUBLISH LAYOUT: the files of a shadow replace the old files for every reader, also without the extension.
  *
  * @param where chooses partitions
  */

@@ -93,8 +93,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   /**
-   * Undoes a run in shadow mode by a record. No file is moved, because the files for which the shadow
-   * stands have stayed in their places.
+   * Undoes a run in shadow mode by a record. No file is moved, because the old files are still in their places.
    */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
@@ -146,17 +145,17 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
           try claim.giveBack(folders)
           catch { case NonFatal(e) => t.addSuppressed(e) }
         }
-        // Another undo aborts this run before it takes the files. Then the conflict is the cause, and the
-        // error only followed from it.
+        // Another undo aborts this run before it takes the claimed files. If this happened, the error is only a
+        // consequence, so the conflict is reported.
         val isAborted = Try(TableLog.read(state).isAborted(runId)).getOrElse(false)
         throw (if (isAborted) conflict(undone) else t)
     }
   }
 
   /**
-   * Refuses an impossible undo before an earlier unfinished run is published. The check is skipped if the
-   * unfinished run changes a folder of the run to undo, or is that run: the files of the folder are known
-   * only after the publish.
+   * Refuses an impossible undo before unfinished runs are published. The check is skipped if an unfinished run
+   * changes a folder of the run to undo, or is the run to undo itself: the files of this folder are known only
+   * after the publish.
    */
   private def refuseEarly(): Unit = {
     val log = TableLog.read(state)
@@ -172,9 +171,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
 
   /**
-   * The number of rows of each kept file, by folder and name. The numbers come from the footers, which also
-   * shows that the files can still be read. Changes nothing, and refuses the undo if it is impossible.
-   * Looks again if another undo has moved the kept files meanwhile, or may be about to move them.
+   * The number of rows of each kept file, by folder and name. The numbers are read from the footers, which also
+   * proves that the files can still be read. Changes nothing, and refuses the undo if it is impossible. Looks
+   * again if another undo has moved the kept files meanwhile, or may be about to move them.
    */
   @tailrec
   private def rowsOf(
@@ -233,7 +232,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       suffix = undone.suffix)
   }
 
-  /** Refuses the commit if another program has changed a file since the undo has claimed its files. */
+  /** Refuses the commit if another program has changed a file since the undo claimed the kept files. */
   private def requirePossible(undo: Undo): Unit =
     undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
 

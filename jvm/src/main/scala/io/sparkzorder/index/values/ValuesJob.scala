@@ -40,10 +40,11 @@ private[sparkzorder] final case class ColumnToRead(
     domain: ValueDomain)
 
 /**
- * The number of rows and NULLs of a file, by its footer. The job checks them against the rows that it reads.
+ * The numbers of rows and NULLs that the footer of a file states. The job compares them with the rows that it
+ * reads.
  *
  * @param path relative to the table's root
- * @param nulls of each column; None where its values in this file are not to be indexed
+ * @param nulls the number of NULLs of each column; None if the job need not index the column in this file
  */
 private[sparkzorder] final case class FileToCover(
     path: String,
@@ -71,8 +72,9 @@ private[sparkzorder] final class ValuesJob(
    *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
-   * @param unchanged called after the job; whether the file at a position is still as it was listed
-   * @return the parts, complete on disk; nothing names them yet. Fails if a file cannot be read
+   * @param unchanged called once after the job; tells for a position in `listed` whether the file there is still
+   *   as it was listed
+   * @return the parts, which are complete on disk. No index refers to them yet. Fails if a file cannot be read
    */
   def run(
       listed: TableFiles,
@@ -184,7 +186,7 @@ private[sparkzorder] final class ValuesJob(
   private def written(path: Path, part: ValuesPart): WrittenPart = {
     val bytes = part.toBytes
     ExclusiveFile.write(fs, new Path(path, ValuesPart.Head), bytes)
-    // files of task attempts that Spark has repeated are not named by any shard
+    // if Spark has run a task several times, no shard names the files of the other attempts
     val named = part.shards.map(_.name).toSet + ValuesPart.Head
     Try(fs.listStatus(path).filterNot(s => named(s.getPath.getName)).foreach(s =>
       fs.delete(s.getPath, false)))
@@ -192,10 +194,10 @@ private[sparkzorder] final class ValuesJob(
   }
 }
 
-/** @param headBytes the length of its head */
+/** @param headBytes the length of the head of the part */
 private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: Int) {
 
-  /** Paths of the files that were read and are not covered. */
+  /** Paths of the files that the job read but that the part does not cover. */
   def missed: Seq[String] = part.files.paths.indices.filterNot(part.files.covered(_))
     .map(i => new String(part.files.paths(i), UTF_8))
 }
@@ -215,9 +217,9 @@ private[sparkzorder] object ValuesJob {
   /**
    * A part that is being made.
    *
-   * @param firstShard the number of its first shard among the shards of all parts
-   * @param numbers for each file of the job, its number in the part; -1 for a file that the part does not
-   *   have
+   * @param firstShard the number of the part's first shard among the shards of all parts
+   * @param numbers for each file of the job, the number of the file in the part; -1 for a file that is not in
+   *   the part
    */
   private[values] final case class Draft(
       id: UUID,
@@ -230,7 +232,7 @@ private[sparkzorder] object ValuesJob {
     def files: Int = numbers.count(_ >= 0)
   }
 
-  // not a method of the class: a closure there would hold the job, which cannot be serialized
+  // not a method of ValuesJob: a closure there would hold the ValuesJob, which cannot be serialized
   private def hashedRows(
       rows: RDD[InternalRow],
       read: Array[Int],
@@ -240,7 +242,8 @@ private[sparkzorder] object ValuesJob {
       : RDD[(Int, Array[Long])] =
     rows.mapPartitions { rows =>
       val (settings, drafts) = shared.value
-      // puts a file system with all settings into Hadoop's cache, for the readers ([[FewSettings]])
+      // creates the file system with all settings and thereby puts it into Hadoop's cache. The readers have few
+      // settings, and take it from there ([[FewSettings]])
       val _ = new Path(home).getFileSystem(settings.value)
       new HashedRows(rows, read, files, drafts)
     }
@@ -286,7 +289,7 @@ private[sparkzorder] object ValuesJob {
     val named =
       if (bytes.isEmpty) file
       else {
-        // each attempt has a name of its own, because a late attempt must not touch the file of another
+        // the name has the id of the attempt, because a late attempt must not touch the file of another attempt
         val name = s"_${shard}_${TaskContext.get().taskAttemptId()}"
         val path = new Path(new Path(home, ValuesPart.nameOf(draft.id)), name)
         ExclusiveFile.write(RawFiles.of(path, settings.value), path, bytes)
@@ -296,8 +299,8 @@ private[sparkzorder] object ValuesJob {
   }
 
   /**
-   * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, each for one
-   * shard. The last chunk has the counts of rows and values; its number follows those of all shards.
+   * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, and each chunk is
+   * for one shard. The last chunk has the counts of rows and values. Its number is the number of all shards.
    *
    * @param read the columns of the rows, by their positions among all drafts
    * @param files the files of the rows, by their positions among all files of the job
@@ -320,7 +323,7 @@ private[sparkzorder] object ValuesJob {
     private var out: Iterator[(Int, Array[Long])] = Iterator.empty
     private var isOver = false
 
-    // a value that was seen lately in the same file is not sent again
+    // the last value and its file in each slot: a pair that was sent recently is not sent again
     private val recentHash = Array.fill(width)(new Array[Long](Recent))
     private val recentFile = Array.fill(width)(Array.fill(Recent)(-1))
 

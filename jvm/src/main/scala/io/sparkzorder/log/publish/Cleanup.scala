@@ -22,7 +22,7 @@ import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) extends Logging {
   private val intents = new Intents(state)
 
-  /** @return false when the leftover stays: it must not be removed, or its run has committed meanwhile */
+  /** @return false if the leftover stays, because it must not be removed or its run has committed meanwhile */
   def remove(leftover: Leftover): Boolean = leftover.kind match {
     case kind if kind.stays => false
     case Leftover.Staged =>
@@ -39,14 +39,14 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
       // the intent goes last, because it leads to the directories if this process dies
       leftover.intent.foreach(i => intents.remove(i.run))
-      // another VACUUM may have removed them first
+      // `delete` may have returned false only because another VACUUM has removed the directories first
       !leftover.directories.exists(state.fs.exists(_))
   }
 
   /**
    * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has
-   * claimed are given back. Nothing is removed if the run has replaced files: then it was committed, and its
-   * record was removed. When the record is back, the run needs its new files to be published.
+   * claimed are given back. Nothing is removed if the run has replaced files: such a run was committed, and its
+   * record was removed. If somebody restores the record, the new files are needed to publish the run.
    */
   def discard(intent: Intent): Unit = intent.undone match {
     case Some(undone) =>
@@ -67,7 +67,10 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     Seq(state.own(folder, run), state.closed(folder, run))
       .exists(d => state.byName(d).keys.exists(_.startsWith(RunFolder.Retained)))
 
-  /** Removes the token of a run that has replaced nothing yet, and whose record another program has removed. */
+  /**
+   * Removes a token that is already visible in the folder, if the run has replaced nothing there. The token is
+   * visible if another program has removed the record of the run while the run was being published.
+   */
   private def discardToken(folder: String, run: String): Unit =
     if (state.status(state.own(folder, run)).isEmpty) {
       Seq(ParquetFiles, OrcFiles).foreach { f =>
@@ -77,8 +80,9 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     }
 
   /**
-   * Removes the files of a directory of a run. Replaced files stay, and so do the copies of the change beside
-   * them, which tell their folder: a run that has replaced files was committed, and its record was deleted.
+   * Removes the files in a directory of a run, except replaced files: a run that has replaced files was
+   * committed, and its record was deleted. The copies of the change beside replaced files stay, too, because
+   * they say to which folder the replaced files belong.
    */
   private def discardIn(own: Path): Unit = {
     val (kept, others) =
@@ -105,7 +109,7 @@ private[sparkzorder] object Markers {
     number.isDefined
   }
 
-  /** Like [[commit]], but does not mark the record done, because what it orders is still to be done. */
+  /** Like [[commit]], but does not mark the record done, because the caller has yet to carry out the marker. */
   @tailrec
   def create(
       state: StateDirectory,
@@ -119,8 +123,8 @@ private[sparkzorder] object Markers {
 }
 
 /**
- * Declares runs dead before their files are removed. The order of the numbered records decides: a run that
- * was only slow finds the record before its commit, and a run that commits first is not dead.
+ * Declares a run dead, by a record, before its files are removed. The order of the numbered records decides:
+ * if the run was only slow, it finds this record and does not commit; if the run commits first, it is not dead.
  *
  * @param user the name of the user, for the record
  */
@@ -137,7 +141,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
     val next = log.last + 1
     if (log.commitOf(run).isDefined || by.exists(log.isAborted)) false
     else if (log.isAborted(run)) {
-      // the process that wrote the record may have been killed before the mark
+      // the process that wrote the record may have been killed before it marked the record done
       log.records.foreach { case (n, r) =>
         if (r.kind == Record.Abort && r.run == run) state.markDone(n, run)
       }

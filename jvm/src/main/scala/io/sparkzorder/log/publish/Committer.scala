@@ -25,9 +25,9 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
    * record. A run that loses the race for a number to another run checks again and takes the next number.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when an input has changed
-   * @param after the number of the last record that was published before the inputs were listed. If a file
-   *   that this or an earlier record replaced is there again, it is a new file: some writers always use the
-   *   same name
+   * @param after the number of the last record that was published before the inputs were listed. An input with
+   *   the name of a file that this record or an earlier record replaced is a new file: some writers always use
+   *   the same names
    * @return the number of the record
    */
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
@@ -89,7 +89,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
         inputs(other).find(ours).foreach { path =>
           throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $path")
         }
-        // the input was listed while the other run was publishing, so the listing may lack its other files
+        // the inputs were listed while the other run was being published, so they may lack other files of that run
         if (other.exchangesFiles) outputs(other).find(ours).foreach { path =>
           throw ZOrderErrors.conflict(target, s"run ${other.run} was just adding $path")
         }

@@ -62,8 +62,8 @@ private[sparkzorder] object StoredGrid {
 }
 
 /**
- * Makes a grid with fewer bounds. All cuts stay, and some of the other bounds are kept, at even steps. Rows
- * fall into the same cells, but their places inside of a cell are coarser.
+ * Makes a grid with fewer bounds. All cuts are kept, and besides them every n-th bound. Rows fall into the same
+ * cells, but their places inside a cell are coarser.
  */
 private[sparkzorder] object ThinGrid {
 
@@ -231,8 +231,8 @@ private object PlanStore {
   val Bounds = 16
 
   /**
-   * The least age of a plan to remove. While a statement deals its first batch, no file refers to its plan
-   * yet.
+   * A younger plan is not removed, because it may be in use although no file refers to it yet: a statement may
+   * still be writing its first batch.
    */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }
@@ -264,8 +264,8 @@ private[sparkzorder] object GridOfRun {
   // the pooled grid is for folders without a grid of their own, and is made from rows of all samples
   private val PooledRows = 20000
   private val PooledCells = 64
-  // A run that rewrote a smaller share of a folder knows the folder no better than the run that made the
-  // stored grid.
+  // The share of a folder that a run must have rewritten to replace the stored grid of the folder. A smaller
+  // share says no more about the folder than the stored grid.
   private val EnoughRows = 0.5
 
   /**

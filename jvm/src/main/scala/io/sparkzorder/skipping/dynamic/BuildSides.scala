@@ -99,7 +99,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     // Spark may already have evaluated the filters on a local relation
     case _: LocalRelation => true
     case Filter(condition, _) => isLikelySelective(condition) ||
-      // at this point, the result of a condition that Python evaluates is a column
+      // here, a condition that Python evaluates has already been replaced by a column with its result
       splitConjunctivePredicates(condition).exists(_.isInstanceOf[Attribute])
     case _ => false
   }
@@ -149,11 +149,11 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       (if (onlyInBroadcast) MaxJoins else MaxJoinsOfSecondRun)
 
   /**
-   * True if a second run of the plan, apart from the join, returns the same rows for certain. Allowed are
-   * nodes that run no user functions on whole partitions or groups, and that read rows in the plan or files
-   * of relations that we list. All scans of such a relation in one query share one listing, while an INSERT
-   * of the session may change Spark's own listing during the query. Other sources may have changed between
-   * the two runs, and a cached plan may have been computed anew.
+   * True if a second run of the plan, apart from the join, returns the same rows for certain. The plan may
+   * have only nodes that run no user function on whole partitions or groups. Its rows must come from the plan
+   * itself or from relations whose files we list, because all scans of such a relation in one query share one
+   * listing. Spark's own listing may be changed during the query by an INSERT of the session. Other sources may
+   * change between the two runs, and a cached plan may be computed anew.
    */
   private def runsAlike(side: LogicalPlan): Boolean =
     !(side +: side.subqueriesAll).exists(_.exists {
@@ -177,7 +177,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _ => true
     })
 
-  /** True for rows that are exploded from a constant array, such as the days of a calendar. */
+  /** True for rows that are exploded from one constant array that is not too long, such as days of a calendar. */
   private def isOfFewConstants(rows: Generate): Boolean = rows.generator match {
     case e: ExplodeBase => e.child match {
         case Literal(values: ArrayData, _) => values.numElements() <= MaxRows.toInt &&
@@ -187,7 +187,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     case _ => false
   }
 
-  /** The joins of which Spark may run only a part, because a limit above has enough rows. */
+  /** The joins that Spark may run only in part, because a limit above them has enough rows. */
   def belowLimit(plan: LogicalPlan, isLimited: Boolean = false): Seq[Join] = plan match {
     case _: GlobalLimit | _: LocalLimit => plan.children.flatMap(belowLimit(_, isLimited = true))
     // these nodes ask for all rows

@@ -14,8 +14,8 @@ import io.sparkzorder.skipping.values.Intervals
  * pruned only if no row can match. The names of the tests describe the rows that match, not the
  * files that are pruned.
  *
- * A bitmap has one bit for each file. A test gets a window of such a bitmap, so that a part of the
- * files can be tested alone.
+ * A bitmap has one bit for each file. A test gets a window of this bitmap, so that it can test only some of
+ * the files.
  */
 private[sparkzorder] trait FileTest {
 
@@ -23,14 +23,14 @@ private[sparkzorder] trait FileTest {
    * Clears the bit of each file in which no row can match.
    *
    * @param words a window of the bitmap; bits of files that do not exist are not set
-   * @param from the position of its first word in the bitmap: bit 0 stands for file `64 * from`
+   * @param from the position of the window's first word in the bitmap: bit 0 stands for file `64 * from`
    */
   def restrict(words: Array[Long], from: Int): Unit
 
   /** The number of tests on single columns of which this test is made. */
   def parts: Int = 1
 
-  /** Those of the first `count` files that may hold a matching row. */
+  /** The files among the first `count` files that may hold a matching row. */
   final def files(count: Int): BitSet = {
     val words = FileTest.all(count)
     restrict(words, 0)
@@ -116,8 +116,8 @@ private[sparkzorder] object FileTest {
   }
 
   /**
-   * If a disjunction has more disjuncts on several columns than this, they are merged to fewer, coarser
-   * tests.
+   * If a disjunction has more tests than this after the tests of each column were merged, its conjunctions are
+   * merged to fewer, coarser tests.
    */
   val MaxDisjuncts = 64
 
@@ -157,15 +157,15 @@ private[sparkzorder] object FileTest {
 }
 
 /**
- * Joins tests of one column to one test, so that a filter with thousands of values or ranges walks
- * the files once. The joined test of a conjunction prunes more files than its parts do: a value must
- * fulfil all of them.
+ * Joins the tests of one column to one test, so that a filter with thousands of values or ranges walks the
+ * files once. The joined test of a conjunction prunes more files than its parts do, because one value must
+ * fulfil all parts.
  */
 private[predicate] object MergedTests {
 
   /**
-   * The conjunction of `tests`, as one test for each column and the other tests. [[Never]] may be among
-   * them.
+   * The conjunction of `tests`: one test for each column, and the tests that are not of a single column. The
+   * result may contain [[Never]].
    */
   def and(tests: Seq[FileTest]): Seq[FileTest] =
     byColumn(tests).map {
@@ -185,7 +185,7 @@ private[predicate] object MergedTests {
         }
     }
 
-  /** The disjunction of `tests`, as one or two tests for each column and the other tests. */
+  /** The disjunction of `tests`: one or two tests for each column, and the tests that are not of a single column. */
   def or(tests: Seq[FileTest]): Seq[FileTest] = {
     val merged = byColumn(tests).flatMap {
       case Left(other) => Seq(other)
@@ -208,8 +208,8 @@ private[predicate] object MergedTests {
   }
 
   /**
-   * Replaces conjunctions on the same columns by one weaker test, which keeps each file that one of them
-   * keeps.
+   * Replaces all conjunctions on the same set of columns by one weaker test. It keeps each file that at least
+   * one of these conjunctions keeps.
    */
   private def coarser(tests: Seq[FileTest]): Seq[FileTest] = {
     val (conjunctions, others) = tests.partition(_.isInstanceOf[AllOf])

@@ -12,14 +12,14 @@ import org.apache.spark.sql.types.{DataType, DoubleType, FloatType}
 import io.sparkzorder.index.{ByteStats, LongStats, StatValues}
 import io.sparkzorder.skipping.values.{Extent, ResultsOfColumns}
 
-/** The orders of two values in the rows that match: the first may be less, equal or greater. */
+/** How two values may compare in a row that matches: the first may be less, equal or greater. */
 private[predicate] final case class PairRelation(less: Boolean, equal: Boolean, greater: Boolean) {
   def negated: PairRelation = PairRelation(!less, !equal, !greater)
 }
 
 private[predicate] object PairRelation {
 
-  /** None for comparisons in which NULL can match. */
+  /** None for `<=>`, in which NULL can match, and for unknown comparisons. */
   def of(c: BinaryComparison): Option[PairRelation] = c match {
     case _: LessThan => Some(PairRelation(less = true, equal = false, greater = false))
     case _: LessThanOrEqual => Some(PairRelation(less = true, equal = true, greater = false))
@@ -75,7 +75,7 @@ private[predicate] final class PairTest(
     }
   }
 
-  /** Compares a bound of one column in file `i` with a bound of the other. */
+  /** Compares a bound of one column in file `i` with a bound of the other column in the same file. */
   private def compare(left: StatValues, right: StatValues, i: Int): Int = (left, right) match {
     case (LongStats(x), LongStats(y)) => java.lang.Long.compare(x(i), y(i))
     case (ByteStats(x), ByteStats(y)) => x.compare(i, y(i))
@@ -88,7 +88,7 @@ private[predicate] final class PairTest(
  * in a block of files, and then in a file.
  *
  * @param columns with their types
- * @param inFile whether a row can match where the columns lie in some bounds
+ * @param inFile decides whether a row can match if the values of the columns lie within given bounds
  */
 private[predicate] final class SeveralTest(
     columns: Seq[(ColumnDomains, DataType)],
@@ -100,7 +100,7 @@ private[predicate] final class SeveralTest(
   private val count = columns.head._1.count
   private val blockWords = columns.head._1.blockWords
 
-  // what is known of files and blocks: a filter may ask for each of them several times
+  // the results so far, because a filter may ask for the same file several times
   private val (tested, kept) = (new BitSet(count), new BitSet(count))
   private var evaluations = 0
 
@@ -127,7 +127,7 @@ private[predicate] final class SeveralTest(
     !tested.get(i) || kept.get(i)
   }
 
-  /** False when further evaluations would cost more than the files that they could prune. */
+  /** Counts an evaluation. False if there were so many that further evaluations would cost more than they save. */
   private def mayEvaluate(): Boolean = {
     evaluations += 1
     evaluations <= MaxEvaluations

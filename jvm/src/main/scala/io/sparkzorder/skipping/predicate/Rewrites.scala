@@ -42,15 +42,15 @@ private[predicate] object Branches {
   })
 }
 
-/** Matches a predicate that has [[Branches]] among the values that it reads. */
+/** Matches a predicate that contains [[Branches]], or is one itself. */
 private[predicate] object Chain {
 
-  /** If there are more ways than this through a predicate, the branches are not tried. */
+  /** A predicate with more ways through its branches than this is not matched. */
   private val MaxWays = 1000L
 
   /**
-   * The first branches in the predicate, the value where no condition is true, and the predicate as a
-   * function of a value in place of these branches.
+   * The first [[Branches]] in the predicate, as three parts: the conditions with their values, the value where
+   * no condition is true, and a function that puts a value into the predicate in place of these branches.
    */
   def unapply(predicate: Expression)
       : Option[(Seq[(Expression, Expression)], Expression, Expression => Expression)] =
@@ -59,7 +59,7 @@ private[predicate] object Chain {
         (branches, otherwise, Branches.replaced(predicate, chain, _))
     }
 
-  // a lambda is called with many values for one row, which may take different ways
+  // not in a lambda: it is called with many values for one row, and these may take different branches
   private def first(e: Expression): Option[Expression] = e match {
     case _: LambdaFunction => None
     case Branches(_, _) => Some(e)
@@ -67,7 +67,7 @@ private[predicate] object Chain {
       other.children.iterator.map(first).collectFirst { case Some(found) => found }
   }
 
-  /** Conditions do not count: they are tested alone. */
+  /** The number of ways through an expression. Branches in conditions do not count: conditions are tested alone. */
   private def waysOf(e: Expression): Long = e match {
     case _: LambdaFunction => 1L
     case Branches(branches, otherwise) =>
@@ -76,14 +76,14 @@ private[predicate] object Chain {
   }
 }
 
-/** An expression, or the literal that it always is. */
+/** Replaces an expression by a literal if the expression always has this value. */
 private[predicate] object Folded {
   def apply(e: Expression): Expression = e match {
     case _: Literal => e
     case _ => value(e).fold(e)(Literal(_, e.dataType))
   }
 
-  /** The same with all parts. */
+  /** Folds each part of the expression, from the innermost parts outwards. */
   def parts(e: Expression): Expression = e match {
     case _: Literal => e
     case other => apply(other.mapChildren(parts))
@@ -110,7 +110,7 @@ private[predicate] object Folded {
     }
   }
 
-  /** A literal list, as the elements and their type. */
+  /** Matches a list that has no columns: gives its elements and their type. */
   object Elements {
     def unapply(e: Expression): Option[(Seq[Any], DataType)] = e.dataType match {
       case t: ArrayType =>
@@ -133,7 +133,7 @@ private[predicate] object RowOf {
 /** The values of literal rows. */
 private[predicate] object RowValues {
 
-  /** For each row, its values with their types. None if a row is NULL, or if the type is not a struct. */
+  /** For each row, its values with their types. None without rows, if a row is NULL, or if the type is no struct. */
   def of(rows: Seq[Any], dataType: DataType): Option[Seq[Seq[(Any, DataType)]]] = dataType match {
     case StructType(fields) =>
       val tuples = rows.collect { case r: InternalRow =>
@@ -154,9 +154,10 @@ private[predicate] object RowValues {
 private[predicate] object RowOrder {
 
   /**
-   * A function from "negated" to a weaker filter, which reads only the first expression of the row. The weaker
-   * filter is true in each row in which the given filter is true or, if negated, false. For example,
-   * `(a, b) > (1, 2)` becomes `a >= 1`. The filter `a > 1` would wrongly skip `a = 1, b = 3`.
+   * A function that returns a weaker filter, which reads only the first expression of the row. The argument of
+   * the function is true for the negation. The weaker filter is true in each row in which the given filter is
+   * true or, if negated, false. For example, `(a, b) > (1, 2)` becomes `a >= 1`. The filter `a > 1` would
+   * wrongly skip `a = 1, b = 3`.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
     case Comparison.WithLiteral(RowOf(row), comparison, FirstOf(value)) =>
@@ -237,8 +238,9 @@ private[predicate] object Lists {
 private[predicate] object Extremes {
 
   /**
-   * A function from "negated" to a filter without GREATEST or LEAST. That filter is true in every row in which
-   * the original is true, or false if negated; it may be true in further rows.
+   * A function that returns a filter without GREATEST or LEAST. The argument of the function is true for the
+   * negation. The returned filter is true in every row in which the given filter is true or, if negated, false.
+   * It may be true in further rows.
    */
   def unapply(filter: Expression): Option[Boolean => Expression] = filter match {
     case Comparison.WithLiteral(Extreme(values, isGreatest), comparison, x) if x.value != null =>
@@ -250,7 +252,7 @@ private[predicate] object Extremes {
       Some(equal(values, isGreatest, x, _))
     case In(Extreme(values, _), list) if list.forall(_.isInstanceOf[Literal]) =>
       Some { negated =>
-        // a value that is in the list may be hidden by another one
+        // a column with a value of the list proves nothing: GREATEST or LEAST may be the value of another column
         if (negated) Literal(true) else values.map(In(_, list): Expression).reduce(Or)
       }
     case _ => None

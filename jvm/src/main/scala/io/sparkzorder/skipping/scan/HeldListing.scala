@@ -41,8 +41,9 @@ import io.sparkzorder.util.WeakIdentityMap
 /**
  * The listed files of a scan, before the index prunes any of them.
  *
- * @param held the listing that Spark holds, and the positions of the directories that were chosen from it;
- *   None if the files come from elsewhere
+ * @param held the listing that Spark holds, and the positions of the chosen directories in this listing; None
+ *   if the files come from elsewhere
+ * @param others the files if `held` is None
  */
 private[skipping] final class ScanListing private (
     val held: Option[(HeldListing, Array[Int])],
@@ -110,7 +111,7 @@ private[skipping] final class HeldListing private (
   def entriesIn(pruner: EntryPruner): ListedEntries =
     Option(byIndex.get(pruner.identity)).getOrElse {
       val made = ListedEntries.of(pruner.lookup, directories.map(_.files))
-      // each update of the index has another identity, so old entries must go at some time
+      // the identity changes with each update of the index, so entries of old identities must be removed
       if (byIndex.size >= HeldListing.MaxIndexes) byIndex.clear()
       byIndex.put(pruner.identity, made)
       made
@@ -168,7 +169,10 @@ private[skipping] object HeldListing {
 /** Spark's partition filters, as a test of the values of a partition. */
 private[scan] object PartitionFilters {
 
-  /** None if no filter reads only partition columns. Like Spark, the test ignores all other filters. */
+  /**
+   * The conjunction of the filters that read only partition columns; None if there is no such filter. Other
+   * filters are ignored, as in Spark.
+   */
   def test(columns: StructType, filters: Seq[Expression]): Option[InternalRow => Boolean] = {
     val names = columns.map(_.name).toSet
     def isOnColumns(f: Expression) =
@@ -243,7 +247,7 @@ private[scan] final class ListingsOfExecution(
 }
 
 private[scan] object ListingsOfExecution {
-  // keyed by the id of the execution, because several queries may read a table at once by one file index
+  // keyed by the id of the execution, because several queries may use one file index at the same time
   private type ById = ConcurrentHashMap[String, ListingsOfExecution]
   private val running = new WeakIdentityMap[FileIndex, ById]
 
@@ -291,7 +295,7 @@ private[scan] object ListingsOfExecution {
           case fs: HadoopFsRelation => fs.location eq delegate
           case _ => false
         }
-      // the first execution that reads a cached data frame makes its rows
+      // the first execution that reads a cached data frame runs the scans of the cached plan
       case cached: InMemoryRelation => scans(cached.cacheBuilder.cachedPlan, delegate)
       case _ => false
     })

@@ -47,8 +47,8 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     case _ => None
   }
 
-  // Spark's own scan with the same arguments, which has the same metadata: an override of a lazy val cannot
-  // call super
+  // Spark's own scan with the same arguments. It supplies the metadata, because the override of a lazy val
+  // cannot call super.
   @transient private lazy val plain: FileSourceScanExec =
     (FileSourceScanExec.apply _).tupled(FileSourceScanExec.unapply(this).get)
 
@@ -70,7 +70,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
       Pruned -> "number of files pruned by the index",
       PrunedAtRunTime -> "number of files pruned by joins and subqueries",
       NoEntry -> "number of files without an index entry") ++
-      // the UI shows only metrics that have been set, so metrics for all names do no harm
+      // a metric for each name does no harm, because the UI shows only metrics that have been set
       FilterOnFiles.namesOf(dataFilters.filterNot(RuntimeFilters.isUnused)).take(MaxNames)
         .map(name => prunedBy(name) -> s"number of files pruned by $name"))
       .map { case (key, name) => key -> SQLMetrics.createMetric(sparkContext, name) }.toMap
@@ -118,9 +118,9 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   @transient private var lastResolved: Option[(Option[String], Option[ResolvedScan])] = None
 
   /**
-   * The scan with the values of the subqueries, which Spark runs before it runs this node. A plan may run
-   * more than once, and then a filter from a second run of a side is usable only in the execution that ran
-   * the side.
+   * The scan with the values of the subqueries, which Spark runs before it runs this node. A plan may be
+   * executed several times. A filter whose keys come from a second run of a join side is usable only in the
+   * execution of that second run, so the scan is then resolved again for each execution.
    */
   private def resolved: Option[ResolvedScan] = synchronized {
     val now = ListingsOfExecution.executionOf(sparkContext)
@@ -175,10 +175,11 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   }
 
   /**
-   * Leaves out the filters by the keys of joins. When adaptive execution makes a stage, such a filter gets
-   * the keys of a broadcast, and Spark drops the filter if there is no broadcast at that moment. So two
-   * equal parts of a query may end with different filters. Their scans still count as equal if their file
-   * indexes have the same keys, because each part may read the rows that the other part reads.
+   * Leaves out the filters by keys of joins, so that scans with different such filters can be equal. When
+   * adaptive execution makes a stage, such a filter gets the keys of a broadcast, and Spark drops the filter if
+   * there is no broadcast at that moment. So two equal parts of a query may end with different filters. Their
+   * scans still count as equal if their file indexes have the same keys, because each part may read the rows
+   * that the other part reads.
    */
   override def doCanonicalize(): FileSourceScanExec = {
     val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)
@@ -262,7 +263,7 @@ private[scan] final class RuntimeFileIndex(
   /** The metrics of the latest listing. */
   def lastMetrics: Option[SkippingMetrics] = last
 
-  /** @param dataFilters not used: the filters of this file index prune, and these are for the reader */
+  /** @param dataFilters not used, because they are for the reader; this index prunes by its own filters */
   override def listFiles(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): Seq[PartitionDirectory] = {
@@ -277,8 +278,9 @@ private[skipping] object ScanRecorder extends Logging {
 
   /**
    * @param index the files of the scan
-   * @param filters groups of data filters; each group was compiled for the index when the files were chosen
-   * @param listed number of files before skipping, if it is known
+   * @param filters groups of data filters. When the files were chosen, each group was compiled as a whole for
+   *   the index
+   * @param listed the number of files before skipping, if it is known
    */
   private[scan] def record(
       scan: FileSourceScanExec,

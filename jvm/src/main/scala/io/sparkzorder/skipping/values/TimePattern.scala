@@ -15,20 +15,20 @@ import io.sparkzorder.skipping.values.Extent.Between
 import io.sparkzorder.skipping.values.Piece.{ends, long, onlyFirst, require, unknown}
 
 /**
- * A pattern of dates and times, as far as its texts are made of fields of fixed width.
+ * A pattern of dates and times in which each field has a fixed width.
  *
  * @param fields in the order of the text
- * @param template of the texts of the years 1 to 9999
+ * @param template the template of the texts for times in the years 1 to 9999
  */
 private[values] final class TimePattern private (
     val fields: Seq[TimePattern.Field],
     val template: TextTemplate) {
   import TimePattern._
 
-  /** The coarsest field that the pattern has. */
+  /** The level of the first field in the text. */
   def first: Int = fields.head.level
 
-  /** True if texts have the order of the times, for times that agree in all units coarser than the fields. */
+  /** True if texts have the order of the times, for times that agree in all units coarser than the first field. */
   def isSorted: Boolean = {
     var finest = first - 1
     fields.forall { f =>
@@ -68,8 +68,9 @@ private[values] final class TimePattern private (
   }
 
   /**
-   * A text of a valid time near a text that may not be one: each field is moved into its bounds. The order
-   * is kept: every time that is not before the text is not before the result, and likewise for not after.
+   * Moves each field of a text into its bounds, so that the result is the text of a valid time. The order is
+   * kept: every valid time that is not before the given text is not before the result, and every valid time that
+   * is not after the given text is not after the result.
    */
   def clamped(text: UTF8String): UTF8String = {
     val bytes = text.getBytes.clone()
@@ -97,14 +98,14 @@ private[values] object TimePattern {
 
   /**
    * @param level 0 for the year, 1 for the month, down to 6 for parts of a second
-   * @param at the place of its first character in the text
+   * @param at the position of the field's first character in the text
    */
   final case class Field(level: Int, at: Int, width: Int)
 
   private val Fraction = 6
   private val Most = Seq(9999L, 12L, 31L, 23L, 59L, 59L)
 
-  /** None for a pattern with other fields, or with fields of other widths. */
+  /** Parses a pattern of the fields yyyy, MM, dd, HH, mm, ss and one to six S; None if it has other fields. */
   def of(pattern: String): Option[TimePattern] = {
     val fields = Seq.newBuilder[Field]
     val text = new StringBuilder
@@ -114,7 +115,7 @@ private[values] object TimePattern {
       val c = pattern(i)
       if (c == '\'') {
         val end = pattern.indexOf('\'', i + 1)
-        // two quotes in a row are a quote
+        // two quotes in a row mean one quote character, which is not supported
         if (end <= i + 1) known = false
         else {
           text ++= pattern.substring(i + 1, end)
@@ -144,7 +145,7 @@ private[values] object TimePattern {
 
   private def all(patterns: String*): Seq[TimePattern] = patterns.flatMap(of(_))
 
-  /** What a cast reads as a date, or as a time in the zone of the session. */
+  /** Patterns of texts that a cast reads as a date, or as a time in the zone of the session. */
   val Times: Seq[TimePattern] =
     all("yyyy", "yyyy-MM", "yyyy-MM-dd", "yyyy-MM-dd HH:mm", "yyyy-MM-dd'T'HH:mm") ++
       (Seq("") ++ (1 to 6).map("." + "S" * _)).flatMap(fraction =>
@@ -159,12 +160,12 @@ private[values] object TextsOfTime {
     SQLConf.get.getConf(SQLConf.LEGACY_TIME_PARSER_POLICY).toString == "LEGACY"
 
   private def pattern(format: Expression): Option[TimePattern] = format match {
-    // the formatters of Java 7 have another calendar
+    // under the legacy policy, Spark uses the formatters of Java 7, which have another calendar
     case Literal(text: UTF8String, _) if !isLegacy => TimePattern.of(text.toString)
     case _ => None
   }
 
-  /** @param micros of one unit of the values, if they are no times */
+  /** @param micros the microseconds of one unit of the values, if the values are numbers and not times */
   def formatted(
       time: Expression,
       format: Expression,
@@ -176,8 +177,8 @@ private[values] object TextsOfTime {
     } else pattern(format).map(formatted(time, _, zone, micros))
 
   /**
-   * True for a pattern whose text is the same all day, but not in the order of days, such as the names of
-   * days.
+   * True for a pattern whose text does not change during a day, but whose texts do not have the order of days,
+   * such as a pattern for the names of days.
    */
   def isOfDays(format: Expression): Boolean = format match {
     case Literal(text: UTF8String, _) if !isLegacy && !pattern(format).exists(_.isSorted) =>
@@ -215,7 +216,7 @@ private[values] object TextsOfTime {
     long(b.low) >= Clocks.Micros._1 / unit && long(b.high) <= Clocks.Micros._2 / unit
   }
 
-  /** The period in which texts that begin with the field of a level have the order of the times. */
+  /** The period within which texts have the order of the times, if their first field has this level. */
   private def before(level: Int): Long => Long = level match {
     case 1 => local => yearOf(Math.floorDiv(local, MICROS_PER_DAY))
     case 2 => local => monthOf(Math.floorDiv(local, MICROS_PER_DAY))
@@ -238,7 +239,7 @@ private[values] object TextsOfTime {
       case _ => None
     }
 
-  /** Texts of one of some patterns, which are read as dates or times. */
+  /** Dates or times that are read from texts, which all have one of the patterns. */
   def read(
       patterns: Seq[TimePattern],
       to: DataType,

@@ -33,7 +33,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   // the time of the newest file of the run, by the clock of the store
   private var writtenMs = 0L
 
-  // files of earlier shadows are inputs like visible ones
+  // hidden files of earlier shadows are inputs, too
   override def listing: ShadowUse = ShadowUse.of(state)
 
   override def remarks: Seq[String] = Seq(
@@ -43,7 +43,8 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   /**
    * Where times are whole seconds, a file that was written just now could be overwritten with the same time and
-   * length. Only the ETag shows the change, and Spark's listing has no ETags.
+   * length. Only the ETag shows such a change. Spark's listing has no ETags, so the ETags of recent files are
+   * read here.
    */
   override def checkListed(files: TableFiles): Unit = {
     super.checkListed(files)
@@ -58,7 +59,10 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     }
   }
 
-  /** Files of a shadow stay until VACUUM LAYOUT, whatever the retention. */
+  /**
+   * Checks the room for copies of all `files`, not only for `bytes`: the hidden files stay until VACUUM LAYOUT,
+   * whatever the retention.
+   */
   override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)
     if (!isStore) check.written(files.map(_.file))
@@ -97,7 +101,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
 
-  // readers of this release need no mark; readers of older releases skip a record with a mark
+  // Marks the record done. This release does not need the mark. Older releases skip a record that has it.
   override protected def publish(number: Long, record: Record, phases: Phases)(
       index: => Unit): Long = {
     try state.markDone(number, record.run)
@@ -114,7 +118,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
       folders: Seq[Folder],
       isFew: Boolean): Map[Path, DataFile] = {
     awaitLaterTimes(listed)
-    // a shadow counts by what else is in its folder
+    // whether a shadow applies depends on other files of its folder, so the whole folders are listed
     val visible = super.inputsNow(listed, folders, isFew = false).values.toSeq
       .filter(f => TableLister.isData(f.status))
     val now = listed.copy(folders = folders.toIndexedSeq, files = visible.toIndexedSeq)
@@ -138,7 +142,7 @@ private object Beside {
   val TickMs = 1100L
 }
 
-/** The stores that refused to create an object twice, when this process tested them. */
+/** The object stores that, when this process tested them, refused to create an object that already existed. */
 private[sparkzorder] object TrustedStores {
   private val trusted = ConcurrentHashMap.newKeySet[String]()
 

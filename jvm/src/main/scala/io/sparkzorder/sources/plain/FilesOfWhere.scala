@@ -31,7 +31,7 @@ import io.sparkzorder.table.TableFiles
 private[plain] object FilesOfWhere {
 
   /**
-   * @return paths of the files that are kept; None if the clause uses no data column, or if there
+   * @return paths of the files that the clause chooses; None if the clause uses no data column, or if there
    *   are no files
    * @throws org.apache.spark.sql.AnalysisException as for a query with this predicate
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_TRANSLATABLE

@@ -34,13 +34,13 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   protected val fs: FileSystem = state.fs
   protected val folders: Seq[Path] = inputs.files.map(_.folder.path).distinct
   private val attributes = new FileAttributes(table.conf)
-  // a store has neither directories nor permissions of files
+  // an object store has neither directories nor permissions of files
   private val isStore = ObjectStore.isOne(fs)
   private val intent = Intent(run, folders.map(Paths.relative(table.root, _)))
 
   protected def own(folder: Path): Path = state.own(Paths.relative(table.root, folder), run)
 
-  /** Writes the intent, by which other processes find the directories if the run dies, and makes them. */
+  /** Writes the intent, by which other processes find the directories if the run dies. Makes the directories. */
   def prepare(): Unit = {
     new Intents(state).write(intent)
     if (!isStore) {
@@ -78,12 +78,12 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
       Durable.directories(fs, folders.flatMap(f => Seq(own(f), f)))
     }
 
-  /** Files of the run without rows, which publishing makes visible beside the data files. */
+  /** The empty files of the run that become visible beside the data files while the run is published. */
   protected def tokens: Seq[DataFile] = Nil
 
   /**
-   * Deletes files that task attempts have left behind, such as attempts that died with their executor. Call
-   * it after the commit and, for a run that is published, after the publish.
+   * Deletes files that task attempts have left behind, such as attempts that died with their executor. Must be
+   * called after the commit and, for a run that is published, after the publish.
    */
   def sweep(committed: Record): Unit =
     try {
@@ -115,9 +115,9 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     }
 
   /**
-   * Deletes the files of a run that did not commit. It does so twice, because a task that is being killed
-   * may still create a file after the first time. Replaced files stay: the directories hold them only if
-   * the run was committed, and another process is deleting its record.
+   * Deletes the files of a run that did not commit, twice: a task that is being killed may still create a file
+   * after the first time. Replaced files stay: the directories hold such files only if the run was committed and
+   * another process is deleting the record of the run.
    */
   def discard(): Unit =
     try {
@@ -159,7 +159,7 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
 
   private def token(folder: Path) = new Path(own(folder), RunFolder.Waiting)
 
-  /** Tries a rename before the commit: one that is denied later would leave the table half published. */
+  /** Tries a rename before the commit: a rename that is denied later would leave the table half published. */
   private def tryRename(folder: Path): Unit = {
     val there = state.trial(Paths.relative(table.root, folder), run)
     if (!FileMove.rename(fs, token(folder), there) ||

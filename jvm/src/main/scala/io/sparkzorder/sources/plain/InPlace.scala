@@ -31,9 +31,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     with Logging {
   protected val name: String = table.target.name
   protected lazy val state: StateDirectory = table.state
-  // the same committer for all batches
+  // one committer for all batches, because it keeps the records of other statements
   private lazy val committer = new Committer(state, name)
-  // true while the record of a run may appear although the statement has failed
+  // true from the start of a commit to its success: the record may still appear after a failure
   private var isCommitting = false
   // true while files may have been exchanged and the session's caches do not show it yet
   private var stale = false
@@ -70,7 +70,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
         throw (t match {
           case e: ZOrderException => e
           case e =>
-            // a conflict ends this batch only: the other batches of two passes do not need its inputs
+            // In two passes, a changed input is reported as a conflict. It ends this batch only, because the
+            // other batches do not need this input.
             val input = if (plan.pass.isDefined && NonFatal(e)) rows.changedInput else None
             lost.map(f => s"$f was dropped, overwritten or moved")
               .orElse(input.map(f => s"${f.path} was removed or overwritten"))
@@ -137,11 +138,11 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   }
 
   /**
-   * Gives the new files their names.
+   * Gives the new files their visible names.
    *
-   * @param index updates the index, also if some folders have a conflict: no later run updates it for the
-   *   others
-   * @return milliseconds that it took
+   * @param index updates the index. It runs here only if some folders end in a conflict, because no later run
+   *   updates the index for the other folders
+   * @return the duration in milliseconds
    */
   protected def publish(number: Long, record: Record, phases: Phases)(index: => Unit): Long = {
     val start = System.nanoTime()
@@ -199,7 +200,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     val added = output.files.groupBy(_.footer.file.folder)
     def changeOf(folder: Folder) = FolderChange(
       Paths.relative(table.root, folder.path),
-      // a replaced file is hidden by its number in its folder
+      // the hidden name of a replaced file contains its position among the replaced files of the folder
       removed.getOrElse(folder, Nil).zipWithIndex.map { case (f, i) =>
         Replaced(f.path.getName, f.length, f.modified, RunFolder.retainedName(i))
       },
@@ -229,7 +230,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       level = plan.pass.fold("")(p => if (p.isFirst) Record.Dealt else Record.Final))
   }
 
-  /** A run without columns leaves the layout as it is. */
+  /** Adds the time since which the table has this layout. A run without columns does not change the layout. */
   private def withSince(record: Record): Record =
     if (record.columns.isEmpty) record
     else {
@@ -275,6 +276,6 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
 private object InPlace {
 
-  /** The least bytes of files whose size is compared with the size of their rows in the shuffle. */
+  /** The least total size of new files from which the ratio of shuffle bytes to file bytes is measured. */
   val RatioFromBytes = 65536L
 }

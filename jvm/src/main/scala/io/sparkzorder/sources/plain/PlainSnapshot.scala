@@ -40,7 +40,7 @@ private[plain] final class PlainSnapshot(
   def conf: Configuration = table.conf
 
   /**
-   * How new files are written; None if there is no input file. Not evaluated for AUTO, which writes no file.
+   * How new files are written; None if there is no input file. AUTO writes no file and does not evaluate it.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
    *   and for ordering columns of which the new files would not have bounds
@@ -160,11 +160,11 @@ private[plain] final class PlainSnapshot(
     }
 }
 
-/** The plans of a plain table, which also has a grid for later writes. */
+/** The plans of a plain table. A plain table also has a stored grid for later writes. */
 private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
     extends RegionPlans(new PlanStore(table.root, table.conf), inputs.columns) {
 
-  /** Also updates the grid: a batch of the plan knows the rows of its region only. */
+  /** Also updates the stored grid, because a later batch of the plan knows only the rows of its region. */
   override def write(plan: RegionPlan): Unit = {
     super.write(plan)
     inputs.updateGrid(table) {
@@ -229,9 +229,9 @@ private[plain] object PlainFile {
     case other => throw new IllegalArgumentException(s"${other.path} is a file of another table")
   }
 
-  /** A number for the job of Spark that wrote a file, if the name of the file has the job's id. */
+  /** A number that stands for the Spark job that wrote a file; None if the file name has no id of a job. */
   def jobOf(name: String): Option[Long] = name match {
-    // less than the number of any record
+    // negative, and so less than the number of any record
     case SparksName(job) =>
       Some(java.util.UUID.fromString(job).getMostSignificantBits | Long.MinValue)
     case _ => None
@@ -243,8 +243,8 @@ private[plain] object PlainFile {
 /**
  * A file that a run of OPTIMIZE has made.
  *
- * @param number of the record of the run
- * @param region of the record's plan; 0 without one
+ * @param number the number of the run's record
+ * @param region the region in the record's plan; 0 without a plan
  */
 private[plain] final case class MadeFile(number: Long, record: Record, length: Long, region: Int)
 
@@ -252,7 +252,7 @@ private[plain] final case class MadeFile(number: Long, record: Record, length: L
  * The runs of OPTIMIZE that have made the files of a listing. A file counts only if it has the name and
  * length that its run recorded; the name contains the run's id.
  *
- * @param records of the table, with their numbers
+ * @param records the records of the table, with their numbers
  */
 private final class RunsOfFiles(
     listed: TableFiles,

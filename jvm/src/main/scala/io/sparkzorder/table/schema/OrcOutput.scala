@@ -83,7 +83,8 @@ private[sparkzorder] final class OrcOutput(sameName: (String, String) => Boolean
     val made = TypeDescription.createStruct()
     s.fields.zip(spark.getChildren.asScala).foreach { case (field, t) =>
       val present = found.flatMap(child(_, field.name))
-      // a file without the column brings the default, which need not fit CHAR and VARCHAR of other files
+      // Rows of a file without the column get the default value, which may not fit into the CHAR or VARCHAR of
+      // the other files. So the type of Spark takes part like the type of a file.
       val brings = TableSchema.hasDefault(field) && present.size < found.size
       made.addField(
         field.name,

@@ -46,8 +46,8 @@ private[sparkzorder] final case class FileColumn(
   def finest: IndexedSeq[UnitStats] = if (pagesSay) pages.get else rowGroups
 
   /**
-   * The statistics if the file lacks a column that has a default value. The rows then have this
-   * value instead of NULL, so the statistics are unknown.
+   * These statistics for a file that lacks the column, if the column has a default value. The rows then have
+   * the default value instead of NULL, so all statistics are unknown.
    */
   def withDefault: FileColumn = {
     def unknown(unit: UnitStats) = unit.copy(stats = ColumnStats.unknown)
