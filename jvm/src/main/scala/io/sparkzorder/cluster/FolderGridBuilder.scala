@@ -13,8 +13,8 @@ import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks}
  * @param rows the number of rows of the folder
  * @param files the wanted number of files
  * @param firstFile the number of the first file of the folder
- * @param kept for each ordering column, the files of the folder that stay as they are; empty if the
- *   sample is one of the whole folder
+ * @param kept for each ordering column, the files of the folder that stay as they are; empty if `sample` is
+ *   a sample of the whole folder
  * @param stop see [[KdCuts]]
  * @param regions the grid whose cells are cut further; no file has rows of two of these cells
  */

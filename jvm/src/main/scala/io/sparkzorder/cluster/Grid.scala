@@ -10,13 +10,13 @@ import io.sparkzorder.ordering.BoundsIndex
 /**
  * One ordering column of a folder, with all that is needed to place rows by it.
  *
- * @param bounds values by which slots are found: every cut of the column, and enough other values to tell
- *   the rows of a cell apart
+ * @param bounds the values that separate the slots of the column: every cut of the column, and enough other
+ *   values to tell the rows of a cell apart
  * @param midRanks mid-rank of NULL, then of every slot, in units of 2^-30
  */
 private[sparkzorder] final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
 
-/** A side of a cell, from rank to rank, in units of 2^-30 ([[RankScale]]). */
+/** The extent of a cell in one column: an interval of ranks in units of 2^-30 ([[RankScale]]). */
 private[sparkzorder] final case class Side(from: Int, until: Int)
 
 /**
@@ -24,9 +24,9 @@ private[sparkzorder] final case class Side(from: Int, until: Int)
  *
  * @param tree leads from a row's slots to its cell
  * @param cells the cells in the order of their numbers
- * @param sides for each cell and column, where the rows of the cell begin and end among all rows
- * @param widths the widths of the same sides among all rows of the folder, if the grid places only some of
- *   these rows
+ * @param sides for each cell and column, where the cell begins and ends among the rows that the grid places
+ * @param widths for each cell and column, the width of the side as a share of all rows of the folder,
+ *   including the rows of files that stay as they are; None if the grid places all rows
  */
 private[sparkzorder] final case class FolderGrid(
     columns: IndexedSeq[GridColumn],
@@ -43,7 +43,7 @@ private[sparkzorder] final case class FolderGrid(
 }
 
 /**
- * All that is needed to place any row of a table: plain data.
+ * All data that is needed to place any row of a table.
  *
  * @param columns names of the ordering columns
  * @param folders one per folder, None for a folder without rows
@@ -80,17 +80,17 @@ private[sparkzorder] final case class Grid(
 
 private[sparkzorder] object Grid {
 
-  /** Files that a folder should have: at least one. */
+  /** The number of files that a folder should have, at least 1. */
   def filesFor(rows: Long, targetRows: Double): Int =
     math.max(1L, math.round(rows / targetRows)).toInt
 
   /**
-   * Cuts and bounds of every folder from its sample.
-   *
-   * For the parameters of a folder, see [[FolderGridBuilder]].
+   * Builds the grid of a table: the cuts and bounds of every folder, from the sample of the folder.
+   * [[FolderGridBuilder]] explains the parameters that are not listed here.
    *
    * @param columns names and types of the ordering columns
-   * @param targetRows the number of rows of a file in each folder
+   * @param rows the number of rows of each folder
+   * @param targetRows the wanted number of rows of a file in each folder
    * @param samples the sample of each folder; a folder with an empty sample becomes one file
    */
   def build(
@@ -123,8 +123,8 @@ private[sparkzorder] object Grid {
 }
 
 /**
- * The cuts of a folder as a binary tree. An inner node compares one column's slot with a cut; rows at
- * or above it are on the right.
+ * The cuts of a folder as a binary tree. An inner node compares the slot of a row in one column with a cut.
+ * Rows at or above the cut are on the right.
  *
  * A slot is a value's place among the bounds of its column ([[io.sparkzorder.ordering.BoundsIndex]]),
  * and -1 for NULL.
@@ -140,10 +140,14 @@ private[sparkzorder] final class CutTree(
     val children: Array[Int])
     extends Serializable {
 
-  /** The slots by which a column is cut. */
+  /** The slots at which a column is cut. */
   def slotsOf(c: Int): Seq[Int] = column.indices.filter(column(_) == c).map(slot(_))
 
-  /** The same cuts with other numbers of slots. */
+  /**
+   * The same cuts, with the slots numbered anew.
+   *
+   * @param slotOf the new number of a slot, from a column and the old number
+   */
   def withSlots(slotOf: (Int, Int) => Int): CutTree =
     new CutTree(column, column.indices.map(i => slotOf(column(i), slot(i))).toArray, children)
 
@@ -187,11 +191,11 @@ private[sparkzorder] final case class Cell(
     region: Int = 0)
 
 /**
- * The ranks ([[RankedColumn]]) of some sampled rows, one number per column.
+ * The bounding box of some sampled rows, in ranks ([[RankedColumn]]). Each array has one rank per column.
  *
- * @param lowest least rank, 0 with NULLs
- * @param leastValue least rank of a value, 0 without any
- * @param highest greatest rank
+ * @param lowest the least rank; 0, the rank of NULL, if some row is NULL
+ * @param leastValue the least rank of a row that is not NULL; 0 if all rows are NULL
+ * @param highest the greatest rank
  */
 private[sparkzorder] final case class Box(
     lowest: Array[Int],

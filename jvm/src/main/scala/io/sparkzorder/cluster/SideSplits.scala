@@ -4,9 +4,9 @@
 package io.sparkzorder.cluster
 
 /**
- * The places at which one side of a cell can be cut.
+ * Finds cuts of a cell: values of one column at which the cell can be divided.
  *
- * @param columns the sample
+ * @param columns the ordering columns of the sampled rows
  * @param sizes sizes of the sampled rows
  * @param target the total size of sampled rows that each file should get
  */
@@ -17,8 +17,8 @@ private[cluster] final class SideSplits(
   import SideSplits._
 
   /**
-   * The most balanced cut of a column, for the sampled rows in `from until until` of `rows`. It lies
-   * between two values, near half of the wanted files.
+   * The most balanced cut of a column, for the sampled rows at the positions from `from` to `until - 1` of
+   * `rows`. The cut lies between two values, and each side gets about half of the wanted files.
    */
   def balanced(rows: Array[Int], column: Int, from: Int, until: Int, wanted: Int): Split = {
     val count = until - from
@@ -63,8 +63,8 @@ private[cluster] final class SideSplits(
   }
 
   /**
-   * Ranks and sizes of some rows, by rank. Each long holds the rank in its upper half and the size
-   * in its lower half. So the sort needs no objects.
+   * Ranks and sizes of some rows, sorted by rank. Each long holds the rank in its upper half and the size in
+   * its lower half, so the sort needs no objects.
    */
   def sortedBy(rows: Array[Int], column: Int, from: Int, until: Int): Array[Long] = {
     val ranks = columns(column).ranks
@@ -114,12 +114,12 @@ private[cluster] object SideSplits {
  *
  * The choice hardly changes what point queries read over all columns, but it decides on which column they
  * read more. If a cell has six files and two equal sides, one side is cut into halves and the other into
- * thirds, so the cells are half as wide again on one column as on the other. It is not enough to take the
+ * thirds, so the leaves are 1.5 times as wide on one column as on the other. It is not enough to take the
  * columns in turn: where a value has many rows, a column often cannot be cut at its turn, and chance would
- * decide. So this class adds up, for each column, what queries read too much in the leaves so far. It
- * follows each choice down to the leaves, and takes the choice that makes the sums most even.
+ * decide. So this class adds up, for each column, how much more than the ideal queries read in the leaves so
+ * far. The class follows each choice down to the leaves, and takes the choice that makes the sums most even.
  *
- * @param columns the sample
+ * @param columns the ordering columns of the sampled rows
  */
 private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], goal: CutGoal) {
 
@@ -158,10 +158,12 @@ private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], go
   }
 
   /**
-   * Adds the sides of the leaves of some cells, if `column` is cut first and then the widest side.
+   * Divides equal cells into leaves of one file each, and adds the widths of all leaves to `sums`. Each cell
+   * is cut at `column` first, and then always at its widest side.
    *
+   * @param widths the widths of each cell
    * @param files the number of files of each cell
-   * @param cells the number of cells, all with these sides
+   * @param cells the number of cells
    */
   private def cut(
       column: Int,

@@ -78,7 +78,7 @@ private[sparkzorder] object Setting {
       Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
     }
 
-  /** A number of bytes, also as a share of the greatest heap that the JVM may use. */
+  /** A number of bytes, or a percentage of the maximum heap of the JVM. */
   def memory(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
     make(
       key,
@@ -99,7 +99,7 @@ private[sparkzorder] object Setting {
       Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms => ms >= 0 && ms <= longest)
     }
 
-  // a time so far from now still fits into a number of microseconds
+  // the present time plus or minus this duration still fits into a long of microseconds
   private val longest = TimeUnit.DAYS.toMillis(36500)
 
   def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =

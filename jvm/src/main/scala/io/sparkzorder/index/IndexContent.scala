@@ -21,8 +21,8 @@ private[sparkzorder] final case class IndexedColumn(path: Seq[String], leafType:
  * The data files that an index knows.
  *
  * @param paths relative to the table's root, as the directory lists them, UTF-8
- * @param modified milliseconds
- * @param shapeOf which of the index's shapes a file has, or -1 when that is not known
+ * @param modified modification times in milliseconds
+ * @param shapeOf for each file, the position of its set of leaf columns in `shapes`; -1 if it is not known
  */
 private[sparkzorder] final case class FileTable(
     paths: ByteValues,
@@ -36,7 +36,7 @@ private[sparkzorder] final case class FileTable(
   /** False for an entry that marks a removed file, and for an entry that a later part replaces. */
   def isLive(i: Int): Boolean = lengths(i) != FileTable.Gone
 
-  /** About `most` live entries, evenly spread over the table; all live entries if there are fewer. */
+  /** Live entries, evenly spread over the table: at most one in each section of `size / most` entries. */
   def sample(most: Int): IndexedSeq[Int] = {
     val step = math.max(1, size / most)
     (0 until size by step).flatMap(i => (i until math.min(size, i + step)).find(isLive))
@@ -51,7 +51,7 @@ private[sparkzorder] object FileTable {
   val Gone: Long = -1L
 }
 
-/** The bounds of one column in all files: either all minima or all maxima. */
+/** All minima, or all maxima, of one column: one for each file. */
 private[sparkzorder] sealed trait StatValues extends Serializable { def bytes: Long }
 private[sparkzorder] final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
@@ -346,7 +346,7 @@ private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Arr
 
 private[sparkzorder] object ByteValues {
 
-  /** Unsigned order of `a` from `from` on, `length` bytes, and all of `b`. */
+  /** Compares `length` bytes of `a`, from position `from` on, with all of `b`, unsigned. */
   def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int = {
     val n = math.min(length, b.length)
     var i = 0

@@ -200,8 +200,7 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
    */
   private def read(paths: Seq[Seq[String]])(
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
-    // the header of each index file has an id of its own, so if the headers are equal, it is still the same
-    // file
+    // the header of each index file has an id of its own, so equal headers mean that the file is the same
     if (headerOf(reader) != loaded._2) {
       throw new java.io.IOException("another index has taken its place while it was read")
     }
@@ -262,7 +261,7 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
 }
 
 /**
- * A column outside lists in one row group.
+ * The values of one column in one row group. The column is not inside a list.
  *
  * @param from the number of rows of the file before this row group
  * @param rows the number of rows of this row group

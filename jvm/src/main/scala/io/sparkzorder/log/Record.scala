@@ -15,8 +15,8 @@ import io.sparkzorder.util.{Etags, Json}
 /**
  * A file that a run replaces, as it was listed.
  *
- * @param retained the name under which it is kept in the directory of the run in its folder; empty for a
- *   run that makes a shadow, which leaves the file where it is
+ * @param retained the name under which the file is kept in the hidden directory of the run; empty for a run
+ *   that makes a shadow, because such a run leaves the file where it is
  * @param etag the version of the content, where the file system has ETags; else empty
  */
 private[sparkzorder] final case class Replaced(
@@ -34,7 +34,7 @@ private[sparkzorder] final case class Replaced(
 /**
  * A file that a run adds.
  *
- * @param staged the name in the directory of the run in the folder, until the file is visible
+ * @param staged the name of the file in the hidden directory of the run, until the file is visible
  * @param name the final name
  * @param modified the modification time of the written file in milliseconds, which renames keep; 0 or less
  *   in a record that does not have it
@@ -69,26 +69,27 @@ private[sparkzorder] final case class FolderChange(
 private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Long, millis: Long)
 
 /**
- * A numbered record of `_zorder/_commits/`. Its exclusive appearance with complete content is the
- * commit of a run, or the end of a dead run that was cleaned up.
+ * A numbered record of `_zorder/_commits/`. A record appears with its complete content, and only one record can
+ * get a number. The moment when the record appears is the commit of a run, or the end of a dead run that was
+ * cleaned up.
  *
  * @param version the version of the format; a record of an unknown version is refused
  * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit.
  *   `abandon` restores the inputs of run `run` in every folder that is not published, and ends its shadow.
- *   `expired` announces that the files of the shadow of run `run` are about to be deleted that `changes`
- *   lists as added
+ *   `expired` announces that files of the shadow of run `run` are about to be deleted: the files that
+ *   `changes` lists as added
  * @param retainMs how long the replaced files are kept after the run was published
  * @param undone the run that an `undo` undoes
  * @param targetFileSize the target size of a file in bytes; 0 in a record that does not have it
  * @param cost None in a record that does not have it
  * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
- * @param suffix of the table's data files, such as `.parquet`
+ * @param suffix the suffix of the names of the table's data files, such as `.parquet`
  * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another layout; 0 for
  *   the first layout, and in a record that does not have the time
  * @param mode `shadow` if the new files stay hidden beside the replaced ones; empty if names are exchanged
  * @param published the runs whose shadows get visible names by this run
- * @param plan the id of the plan in two passes that the run is a part of; empty for other runs
- * @param level `dealt` for a run of the first pass, `final` for one of the second; empty without a plan
+ * @param plan for a run of two passes, the id of the plan of these passes; empty for other runs
+ * @param level `dealt` for a run of the first pass, `final` for a run of the second; empty without a plan
  */
 private[sparkzorder] final case class Record(
     version: Int,
@@ -167,9 +168,9 @@ private[sparkzorder] object Record {
     changes = Nil)
 
   /**
-   * A record of a known version, all of whose names lead to where a run would have put them.
+   * Parses a record, and checks that its version is known and that a run could have made each of its paths.
    *
-   * @throws java.io.IOException if the text is no such record
+   * @throws java.io.IOException if the text is not such a record
    */
   def fromJson(json: Array[Byte]): Record = {
     val version = Json.mapper.readTree(json).path("version").asInt(-1)
@@ -230,7 +231,7 @@ private[sparkzorder] object RecordCheck {
     record
   }
 
-  /** A wrong plan can only place rows badly, but the id of the plan becomes the name of a file. */
+  /** A wrong plan only places rows badly. But the id of the plan becomes a file name, so its form is checked. */
   private def checkPlan(record: Record): Unit = {
     // null in a record of an older release
     val level = Option(record.level).getOrElse("")

@@ -125,7 +125,7 @@ private[ordered] final class KeyChoice(
   }
 
   private def key(place: Expression, grade: String, why: String, cells: WriteCells): OrderKey = {
-    // rows with equal places are also sorted by the values of the column
+    // with a single ordering column, rows with equal places are also sorted by the values of this column
     val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
     OrderKey(DeclaredKey(place, grade, why) +: more, Some(CellShuffle(cells, path)))
   }
@@ -148,8 +148,8 @@ private[ordered] final class KeyChoice(
    * The number of buckets of the shuffle, and the number of partitions of a bucket. There are several
    * partitions for each file, so that neighbouring partitions can be merged to the right size.
    *
-   * With more buckets there are fewer small files, because a task writes a file for each folder of its
-   * bucket. With fewer buckets, an INSERT whose rows are all in one folder has more partitions.
+   * A task writes at least one file for each folder of its bucket, so more buckets (with fewer folders each)
+   * make fewer small files. With fewer buckets, an INSERT whose rows are all in one folder has more partitions.
    *
    * @param files the expected number of files
    * @param folders the known number of folders of the table
@@ -162,8 +162,8 @@ private[ordered] final class KeyChoice(
   }
 
   /**
-   * The least power of two from `wanted` on, within the limits. With it, half the partitions are half the
-   * grid.
+   * The least power of two that is not below `wanted`, within the limits. The numbers of partitions are
+   * powers of two, so that each half of the partitions is one half of the grid.
    */
   private def powerOfTwo(wanted: Double, least: Int, most: Int): Int =
     Iterator.iterate(math.max(1, least))(_ * 2).find(n => n >= wanted || n >= most).get
@@ -234,7 +234,7 @@ private[ordered] object ExpectedSize {
   private def size(plan: LogicalPlan): Double =
     math.max(1.0, plan.stats.sizeInBytes.toDouble)
 
-  /** True if the query chooses its partitions: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
+  /** True if the query partitions its rows itself: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
   def hasOwnPartitions(query: LogicalPlan): Boolean = query match {
     case _: RepartitionOperation | _: RebalancePartitions => true
     case s: Sort => s.global || hasOwnPartitions(s.child)

@@ -27,10 +27,10 @@ import io.sparkzorder.ordering.OrderedType
 /**
  * Sorts the rows of each write into a table with a declared order.
  *
- * Every V1 write of Spark ends in a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable`, `save`, also
- * over Connect and for tables in Hive's format. The rule runs just before the batch in which Spark's own
- * rule `V1Writes` adds a sort by the partition columns. `V1Writes` adds no sort if the rows are already
- * sorted by these columns first.
+ * Every V1 write of Spark runs as a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable` and `save`, also
+ * over Connect and for tables in Hive's format. This rule runs just before the batch in which Spark's own
+ * rule `V1Writes` adds a sort by the partition columns. `V1Writes` adds no sort if the sort order of the rows
+ * begins with these columns.
  *
  * A write never fails because of its declared order. Where the order cannot be used, the rule warns
  * and leaves the write as it is.
@@ -145,7 +145,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     }.map(asDeclaredNow)
 
   /**
-   * The present metadata of a table. A session caches a table as it was at first, even after another
+   * The current metadata of a table. A session caches the metadata that it read first, even after another
    * session has declared an order.
    */
   private def asDeclaredNow(table: CatalogTable): CatalogTable =

@@ -179,9 +179,9 @@ private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression,
 }
 
 /**
- * Sets the size that Spark's adaptive execution aims at for a partition of a write by cells. Spark splits
- * larger partitions, and joins neighbours up to this size. (The node of the logical plan takes either this
- * size or a number of partitions.)
+ * Sets the advisory partition size of the shuffle of a write by cells. Spark's adaptive execution splits
+ * larger partitions, and joins neighbours up to this size. (This is a rule on the physical plan because the
+ * logical RebalancePartitions takes either this size or a number of partitions, and the write needs both.)
  */
 private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
   private val Slack = 1.2
@@ -197,10 +197,10 @@ private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
 /**
  * Joins neighbouring cells of a write until a task has enough rows for a file.
  *
- * Spark's own rule joins partitions, too. But with its default
- * `spark.sql.adaptive.coalescePartitions.parallelismFirst`, it leaves a task, and so a small file, for each
- * core. It also joins any neighbours. This rule instead halves the cells until a part fits into a file. The
- * halves are those of the kd-tree, so that each file is one box of the ordering columns.
+ * Spark's own rule joins partitions, too. But with the default of
+ * `spark.sql.adaptive.coalescePartitions.parallelismFirst`, Spark keeps a task for each core, and each of these
+ * tasks writes a small file. Spark also joins any neighbours, whereas this rule halves the cells until a part
+ * fits into a file. The halves are those of the kd-tree, so each file is one box of the ordering columns.
  */
 private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
   // up to this multiple of the target, the halves of a part would be further from the target than the part
@@ -237,7 +237,7 @@ private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
 }
 
 /**
- * Ranges of neighbouring cells.
+ * Divides the cells into parts, each of which goes to one task. A part is a range of neighbouring cells.
  *
  * @param bytes the size of each cell
  * @param target the wanted size of a part
@@ -246,7 +246,7 @@ private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
 private[ordered] final class JoinedCells(bytes: Array[Long], target: Long, maxFill: Double) {
   private val below = bytes.scanLeft(0L)(_ + _)
 
-  /** First and last, exclusive, of each part; together all cells in their order. */
+  /** For each part, its first cell and the cell after its last. The parts are in the order of the cells. */
   def parts: Seq[(Int, Int)] =
     halves(0, bytes.length).foldLeft(Vector.empty[(Int, Int)]) {
       // halves of unequal size leave small parts; two of them may fit together

@@ -54,7 +54,7 @@ private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
     case _ => s"((long) $v)"
   }
 
-  /** The ordered bits of an ordered long, at the most significant end. */
+  /** The ordered bits of an ordered long: `bytes` bytes, at the most significant end of the result. */
   def toBits(ordered: Long): Long =
     // a BOOLEAN is an unsigned byte, so it has no sign bit to flip
     if (dataType == BooleanType) ordered << 56 else OrderedLongs.toBits(ordered, bytes)

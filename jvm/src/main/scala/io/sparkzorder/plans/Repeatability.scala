@@ -37,7 +37,7 @@ import io.sparkzorder.ordering.TypeBridge
  * - A write that shuffles its rows. If an executor is lost, Spark repeats the tasks whose output was lost with
  *   it, and the shuffle distributes the rows of these tasks again, when some files are written already. A row
  *   that differs from its first version may belong to another cell, and would be written twice or not at all.
- *   Spark's plain INSERT has no shuffle between the query and the files, so only a shuffle of ours can do that.
+ *   Spark's plain INSERT has no shuffle between the query and the files, so only our shuffle has this problem.
  * - A write that samples its input reads the input twice.
  * - The side of a join that provides the keys of a filter may run once for the join and once for the keys. If
  *   only the first run has a key, the files with this key would be skipped.
@@ -48,8 +48,8 @@ import io.sparkzorder.ordering.TypeBridge
  */
 private[sparkzorder] object Repeatability {
 
-  // Names, because Spark's versions have different classes. A logical operator and its physical one have
-  // similar names.
+  // Parts of the names of operators that see many rows at once. Names and not classes, because Spark's versions
+  // have different classes. A logical operator and its physical operator have similar names.
   private val OfManyRows = Seq(
     "MapPartitions",
     "MapIn",
@@ -65,8 +65,8 @@ private[sparkzorder] object Repeatability {
   def obstacle(query: LogicalPlan): Option[String] = in(query, ofNodeOrSource)
 
   /**
-   * True if a plan gives the same rows in two runs of one query whose sources give the same rows. The second
-   * run also computes the subqueries again.
+   * True if two runs of a plan, within one query, give the same rows as long as the sources of the plan do. The
+   * second run also computes the subqueries again.
    */
   def makesSameRows(plan: LogicalPlan): Boolean =
     (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, ofNode).isEmpty)
@@ -78,7 +78,9 @@ private[sparkzorder] object Repeatability {
   }
 
   /**
-   * True for `aes_encrypt` that draws its own initialization vector, which Spark takes for deterministic.
+   * True for a call of `aes_encrypt` that draws a random initialization vector. Spark takes such a call for
+   * deterministic.
+   *
    * Arguments: input, key, mode, padding, initialization vector.
    */
   private def isRandomlyEncrypted(call: StaticInvoke): Boolean =
@@ -105,7 +107,7 @@ private[sparkzorder] object Repeatability {
 
   private def in(plan: QueryPlan[_], of: QueryPlan[_] => Option[String]): Option[String] = {
     val inner = plan match {
-      // cached rows are computed again where they are lost
+      // Spark computes cached rows again if an executor loses them
       case cached: InMemoryRelation => Seq(cached.cacheBuilder.cachedPlan)
       case scan: InMemoryTableScanExec => Seq(scan.relation.cacheBuilder.cachedPlan)
       case adaptive: AdaptiveSparkPlanExec => Seq(adaptive.initialPlan)
@@ -140,7 +142,7 @@ private[sparkzorder] object Repeatability {
     case _ => None
   })
 
-  /** The obstacle in a node itself, if its input has the same rows again. */
+  /** Why the node itself may return other rows, although its input has the same rows again. */
   private def ofNode(node: QueryPlan[_]): Option[String] = node match {
     case _: GlobalLimit | _: LocalLimit | _: Offset | _: Tail | _: LimitExec |
         _: TakeOrderedAndProjectExec =>
@@ -234,7 +236,7 @@ private[sparkzorder] object Repeatability {
     case _ => false
   }
 
-  /** Values that differ in bytes and are equal: such texts, and -0.0 and 0.0, which are one grouping key. */
+  /** Values that differ in bytes and are equal: texts of a collation, and -0.0 and 0.0 (one grouping key). */
   private def hasEqualValues(dataType: DataType): Boolean =
     hasEqualTexts(dataType) || (dataType match {
       case FloatType | DoubleType => true
@@ -269,7 +271,7 @@ private[sparkzorder] object Repeatability {
 
   private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
     case _: Count | _: HyperLogLogPlusPlus => true
-    // of -0.0 and 0.0 the first one stays
+    // of several equal values, such as -0.0 and 0.0, the result is the first
     case _: Min | _: Max => !hasEqualValues(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
     case s: Sum => isExact(s)
@@ -282,15 +284,15 @@ private[sparkzorder] object Repeatability {
     case _ => false
   }
 
-  /** Whether the sum is the same in every order, also where the sum of a part is too large. */
+  /** Whether the sum is the same in every order of the rows, even if a partial sum overflows. */
   private def isExact(sum: Sum): Boolean = sum.child.dataType match {
-    // a sum of a part that is too large wraps around or fails, but with try_sum the part becomes NULL
+    // a partial sum that overflows wraps around or fails; only with try_sum does it become NULL
     case LongType => !isTry(sum)
     // the last bits of a sum of floating-point numbers depend on the order
     case other => hasRoomForSum(other)
   }
 
-  // the mode itself before Spark 4.1, a part of the context since
+  // before Spark 4.1, a Sum has the mode as a parameter; since then, the mode is a field of a context
   private def isTry(sum: Sum): Boolean = {
     val modes = sum.productIterator.toSeq.flatMap {
       case _: Expression => Nil
@@ -301,8 +303,8 @@ private[sparkzorder] object Repeatability {
   }
 
   /**
-   * Whether no part of a sum can be too large. If the ten digits that Spark adds to a sum of DECIMALs do not
-   * fit, a part becomes NULL or fails.
+   * True if no partial sum can overflow. Spark adds ten digits to the type of a sum of DECIMALs. If the type
+   * has no room for ten more digits, a partial sum may become NULL or fail.
    */
   def hasRoomForSum(dataType: DataType): Boolean = dataType match {
     case ByteType | ShortType | IntegerType => true

@@ -125,7 +125,7 @@ private[sparkzorder] object ValueDistribution {
   }
 
   /**
-   * At most about `most` values with their rows. The rows of a dropped value are added to the next kept
+   * At most `most` values with their numbers of rows. The rows of a dropped value are added to the next kept
    * value.
    */
   private def thin(

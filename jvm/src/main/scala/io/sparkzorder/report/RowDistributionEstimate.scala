@@ -16,8 +16,8 @@ import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrde
  *
  * The first guess spreads the rows of each unit evenly over the unit's range. If the rows of the
  * whole table then lie very unevenly in the range of a unit, the rows of that unit are spread
- * again, in proportion to the first guess for the whole table. So the rows of a unit with one stray
- * value count where the other rows of the table are. (This is one step of the self-consistency
+ * again, in proportion to the first guess for the whole table. If one stray value widens the range of a
+ * unit, the rows of the unit then count where the table has most rows. (This is one step of the self-consistency
  * algorithm of Turnbull, 1976, for observations that are known to lie in intervals. The step is not
  * applied to all units: it would count rows twice where neighbouring units overlap a little.)
  *
@@ -39,12 +39,15 @@ private[sparkzorder] object RowDistributionEstimate {
   /** `count` rows whose values lie between two ranks, both included. */
   final case class Rows(low: Int, high: Int, count: Double)
 
-  // The rows of a unit are spread again if this ratio is above `Uneven` in the unit's range: the
-  // mean density of the table's rows weighted by rows, divided by the mean density weighted by
-  // length. The ratio is 1 if the rows lie evenly, and below 2 if only neighbouring units overlap.
+  // The rows of a unit are spread again if a ratio is above `Uneven`. The ratio compares two means of the
+  // density of the table's rows over the range of the unit: the mean weighted by rows, divided by the mean
+  // weighted by length. The ratio is 1 if the rows lie evenly, and below 2 if only neighbouring units overlap.
   private val Uneven = 4.0
 
-  /** @param values distances between the values of the `ranks` ranks */
+  /**
+   * @param ranks the number of distinct values
+   * @param values the distances between these values
+   */
   def of(ranks: Int, values: ValueSpacing, units: Seq[Rows]): RowDistributionEstimate = {
     val pieces = 2 * ranks - 1
     val width = Array.tabulate(pieces)(i => if (i % 2 == 0) values.point else values.gap(i / 2))
@@ -154,9 +157,9 @@ private[sparkzorder] final class ValueSpacing private (
 
 private[sparkzorder] object ValueSpacing {
 
-  // If the number of distinct values is at most this share of the number of ends of ranges, the column has
-  // few values, and many ranges end at the same value. Each value then gets as much room as the median gap
-  // between two values.
+  // The values are taken from the ends (min and max) of ranges. If there are at most this many distinct values
+  // per end, the column has few values, and many ranges end at the same value. Each value then gets as much
+  // room as the median gap between two values.
   private val FewOfEnds = 0.25
   private val EndsToJudge = 16
 

@@ -13,9 +13,9 @@ private[rewrite] final case class Selection(
     reason: Option[String] = None)
 
 /**
- * Selects files in a table that is clustered already: new files, and files that are worth merging with
- * them. The layout that the commit of a file recorded tells which run wrote it. If the history has
- * forgotten the commit, the ranges of its files tell whether they are well laid out.
+ * Selects files in a table that is clustered already: new files, and files that are worth merging with new
+ * files. Files are laid out already if their commit recorded the wanted layout. If the history no longer has
+ * the commit, the ranges of its files tell whether these files are well laid out.
  *
  * @param wanted the layout of the run
  * @param mostBytes the most bytes of a folder that the run can lay out
@@ -87,7 +87,7 @@ private[rewrite] final class FileSelector(
         files.filterNot(own)
       }
 
-    // the commits of one plan are one run
+    // all commits that belong to one plan in two passes count as one run
     private val runOf: IndexedSeq[Option[String]] = others.map { f =>
       f.finishedPlan.orElse(f.dealt.map(_.plan)).map(p => s"plan $p")
         .orElse(f.commit.map(c => s"commit $c"))
@@ -106,7 +106,7 @@ private[rewrite] final class FileSelector(
 
     private lazy val excess: Double = rule.excess(ruled(others))
 
-    /** The inserts whose files are as good as those of a run. */
+    /** The inserts whose files are laid out about as well as the files of a run. */
     private lazy val inserts: Set[String] =
       if (isFirstPass) Set.empty
       else {
@@ -115,7 +115,10 @@ private[rewrite] final class FileSelector(
         }.toSet
       }
 
-    /** The first pass takes all inputs of its plan, also those that would be good enough by themselves. */
+    /**
+     * True if no region of the unfinished plans is laid out yet. The first pass takes all inputs of its plan,
+     * even inserts that are laid out well.
+     */
     private lazy val isFirstPass: Boolean = unfinished.nonEmpty && {
       val plans = unfinished.flatMap(_.dealt).map(_.plan).toSet
       !others.exists(_.finishedPlan.exists(plans))

@@ -70,9 +70,9 @@ private[rewrite] final class RewritePlanner(
   }
 
   /**
-   * The plan of the next pass, for a plan that goes on after its batches.
+   * The plan of the next pass, after a plan whose [[PlannedBatches.goesOn]] is true.
    *
-   * @param before the plan whose batches are all done
+   * @param before the earlier plan; all its batches are done
    */
   def next(before: RewritePlan): RewritePlan = {
     val columns = before.snapshot.columns
@@ -110,7 +110,7 @@ private[rewrite] final class RewritePlanner(
   }
 
   /**
-   * The bytes that must be free. Without retention, the files that a batch of two passes replaces are
+   * The bytes that must be free on storage. Without retention, the files that a batch of two passes replaces are
    * deleted after this batch, so only the largest such batch counts.
    */
   private def room(batches: Seq[Batch]): Long = {
@@ -182,8 +182,8 @@ private[rewrite] final class RewritePlanner(
   }
 
   /**
-   * Leaves out the finished files of plans that are not finished as a whole. FULL continues two passes that
-   * have begun, and does not rewrite again the regions that are done.
+   * Leaves out the finished files of plans in two passes that still have unfinished files. FULL continues such
+   * a plan, and does not rewrite the regions that are done.
    */
   private def withoutFinished(
       files: IndexedSeq[FormatFile],

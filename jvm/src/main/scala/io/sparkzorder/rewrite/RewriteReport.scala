@@ -18,7 +18,7 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
  */
 private[rewrite] final case class BatchDone(plan: BatchPlan, replaced: Option[Rewritten])
 
-/** One listing of the table, and the batches that were done by it. */
+/** One listing of the table, and the batches of its plan that were done. */
 private[rewrite] final case class Round(plan: RewritePlan, done: Seq[BatchDone])
 
 /**
@@ -26,7 +26,7 @@ private[rewrite] final case class Round(plan: RewritePlan, done: Seq[BatchDone])
  * count neither as added nor as removed.
  *
  * @param rounds at least one
- * @param effort the effort of a real run; None unless this is a DRY RUN
+ * @param effort in a DRY RUN, the expected effort of the real run; else None
  */
 private[rewrite] final class RewriteReport(
     format: TableFormat,
@@ -46,7 +46,7 @@ private[rewrite] final class RewriteReport(
       plans.flatMap(_.files).filter(f => before(f.path))
     }
 
-  /** New files that are still there when the statement ends, by their batches. */
+  /** For each batch, its new files that are still there when the statement ends; None in a DRY RUN. */
   private val added: Seq[(BatchPlan, Option[IndexedSeq[FormatFile]])] = {
     val gathered = rounds.drop(1).flatMap(_.done).flatMap(_.plan.files).flatMap(_.dealt).toSet
     done.map { d =>
@@ -59,7 +59,10 @@ private[rewrite] final class RewriteReport(
 
   private val newFiles: Seq[FormatFile] = added.flatMap(_._2).flatten
 
-  /** Two folders of one listing may have one name, and each listing has its own folders. */
+  /**
+   * A key by which folders are compared. Two folders of one listing may have the same name, so the folder itself
+   * is the key. Folders of different listings are different objects, so with several listings the name is the key.
+   */
   private def keyOf(folder: FormatFolder): Any = if (rounds.size == 1) folder else folder.name
 
   def result(startMs: Long, phases: Phases, reasons: Seq[String]): OptimizeResult = {

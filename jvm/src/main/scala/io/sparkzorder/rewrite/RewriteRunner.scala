@@ -72,8 +72,8 @@ private[sparkzorder] final case class OptimizeCommand(
 }
 
 /**
- * Executes one OPTIMIZE statement: check, recover, plan, then count, plan and replace each batch, and
- * report. What differs between tables is in [[TableFormat]].
+ * Executes one OPTIMIZE statement: check, recover, plan; then, for each batch: count, plan and replace; then
+ * report. [[TableFormat]] has the steps that differ between plain, Delta and Iceberg tables.
  *
  * @param ownStatement the format's own statement for the same purpose, for messages
  */
@@ -118,7 +118,7 @@ private[sparkzorder] class RewriteRunner(
     val plan = planner.plan()
     val mapTasks = new MapTasks(statement.session)
     val rounds = ArrayBuffer(Round(plan, batches(plan, statement, mapTasks)))
-    // The second of two passes. It may find that a region is too large, and divide the region by two more
+    // The second of two passes. If a region is still too large, the second pass divides the region by two more
     // passes.
     while (!clauses.dryRun && rounds.last.plan.planned.goesOn && rounds.last.done.nonEmpty) {
       val next = planner.next(rounds.last.plan)
@@ -234,8 +234,8 @@ private[sparkzorder] class RewriteRunner(
   }
 
   /**
-   * Rows of each folder: by the format's own counts, or by a pass over the files of which the format
-   * does not know how many rows are left.
+   * The number of rows of each folder, from the counts of the format. Files whose remaining rows the format
+   * has not counted are read.
    */
   private def count(
       snapshot: TableSnapshot,

@@ -9,9 +9,9 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 import io.sparkzorder.workload.Workload
 
 /**
- * A file as it is now.
+ * What AUTO knows of an existing file.
  *
- * @param ranges the range of each column
+ * @param ranges the range of each column in the file
  */
 private[sparkzorder] final case class JudgedFile(rows: Long, ranges: IndexedSeq[ColumnRange])
 
@@ -30,10 +30,11 @@ private[sparkzorder] final case class SampledFolder(
 }
 
 /**
- * Predicts how many bytes recorded scans read of a layout.
+ * Predicts how many bytes the recorded scans would read in a layout. The filters of a recorded scan are a
+ * ''box'': for each column, the intervals of values that match.
  *
  * @param all the folders of the table
- * @param cutByQueries true if files will be cut along the recorded boxes
+ * @param cutByQueries true if OPTIMIZE will cut the files along the edges of the recorded boxes
  */
 private[sparkzorder] final class PredictedReads(
     columns: IndexedSeq[OrderingColumn],
@@ -56,7 +57,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans read of a candidate, whose files are cut as OPTIMIZE would, by this sample. */
+  /** The bytes that the scans would read if OPTIMIZE laid out the table by `candidate`, by the sample. */
   def of(candidate: Candidate): Double = {
     val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
     val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
@@ -72,11 +73,14 @@ private[sparkzorder] final class PredictedReads(
     })
   }
 
-  /** The sides in some columns. A folder without any value of a box is never read: no rank matches. */
+  /**
+   * The sides of a box in some columns. If the folder has no values of the box in any column, even in a column
+   * that is left out here, no rank matches, because the scan reads nothing of the folder.
+   */
   private def only(sides: Sides, some: Seq[Int]): Sides =
     some.map(c => if (sides.exists(_.exists(_.isEmpty))) Some(Nil) else sides(c)).toIndexedSeq
 
-  /** @return the rows that each box reads */
+  /** @return for each box, the number of rows in the files that a scan with this box reads */
   private def cells(grid: FolderGrid, boxes: IndexedSeq[Sides]): IndexedSeq[Double] = {
     // rows of a file that holds several cells are read together
     val files = grid.cells.groupBy(_.file).values.toSeq
@@ -86,7 +90,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans read of the files as they are, by their footers. */
+  /** The bytes that the scans read of the present files, judged by the ranges of these files. */
   lazy val today: Double = reads(folders.zip(sides).map { case (f, boxes) =>
     val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
@@ -104,7 +108,7 @@ private[sparkzorder] final class PredictedReads(
       case ColumnRange.Empty => (0, -1)
       case ColumnRange.Unknown => (0, Int.MaxValue)
       case r: FileRange =>
-        // an odd slot is that of a sampled value, an even slot lies between two of them
+        // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
         val low = (c.distinct.slotOf(r.min) >> 1) + 1
         // if no sampled value lies in the file, the value after it stands for the file
         (low, math.max(low, (c.distinct.slotOf(r.max) + 1) >> 1))
@@ -113,7 +117,7 @@ private[sparkzorder] final class PredictedReads(
 
 private object PredictedReads {
 
-  /** For each column, the least and greatest rank of each interval; None without restriction. */
+  /** For each column, the least and greatest rank of each interval; None if the box does not restrict it. */
   private type Sides = IndexedSeq[Option[Seq[(Int, Int)]]]
 
   /** @param ranks for each column, the least and greatest rank of a file or cell */
@@ -128,8 +132,9 @@ private object PredictedReads {
 }
 
 /**
- * A column of the whole table, whose shares the record of the workload has. A folder may hold another
- * part of the values, such as those of one day.
+ * Translates values of a column from the recorded workload to the ranks of a folder. The workload records a
+ * value as a share: how many of all rows of the table lie below the value. The ranks of a folder differ from
+ * these shares, because a folder may hold only a part of the values, such as those of one day.
  *
  * @param folders folders with sampled rows
  * @param c number of the column in the samples
@@ -139,7 +144,7 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
   private val whole: RankedColumn =
     if (folders.size == 1) folders.head.ranked(c)
     else {
-      // a small folder has more of its rows in its sample than a large one
+      // The sample of a small folder has a larger share of its rows, so the same share of each folder is taken.
       val share = folders.map(f => f.sample.rows.toDouble / f.rows).min
       KeyColumn.pooled(folders.map { f =>
         val all = f.sample.rows
@@ -149,7 +154,7 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
     }
 
   /**
-   * The ranks in a folder of an interval of shares of the whole table.
+   * The least and the greatest rank in a folder for the values between two shares of the whole table.
    *
    * @return None if the folder has no such values
    */
@@ -158,10 +163,11 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
     // a sample of NULLs alone has no value
     if (whole.distinct.length == 0 || own.length == 0) None
     else {
-      // an odd slot is that of a sampled value, an even slot lies below it
+      // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
       val low = (own.slotOfKey(key(whole.rankAt(from))) >> 1) + 1
       val high = (own.slotOfKey(key(whole.rankUntil(from, until))) + 1) >> 1
-      // values between two sampled values lie in a file with one of them
+      // If the interval lies between two sampled values, the greater one stands for the interval: the file of
+      // the values between them also has one of the two.
       if (low > own.length || high < 1) None else Some((low, math.max(low, high)))
     }
   }
@@ -189,7 +195,7 @@ private[sparkzorder] object Sampled {
   val MaxColumns = 8
   private val MinSample = 20000L
   private val RowsPerFile = 100L
-  // rows of some columns in the memory of the driver
+  // the driver holds the sampled rows in memory, reduced to at most `MaxColumns` columns
   private val MaxSample = 1000000L
 
   /** The number of rows to sample if the layout has `files` files. */
@@ -213,7 +219,7 @@ private[sparkzorder] object Sampled {
     val files = filesOf(folders.map(_.rows), folders.map(_.targetRows))
     val queries =
       new RecordedQueries(workload, columns.map(_.parts.head), folders.map(_.files.size).sum)
-    // as OPTIMIZE does for the whole table
+    // the condition under which OPTIMIZE of the whole table cuts along the queries
     val cutByQueries = isWhole && Sampler.rowsFor(files) <= CutGoal.MaxRowsForQueries
     new Sampled(
       columns,

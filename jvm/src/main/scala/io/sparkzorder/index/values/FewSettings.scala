@@ -18,10 +18,10 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 
 /**
- * Readers of files that get few of Hadoop's settings. Spark copies Hadoop's configuration for each file
- * that it opens. To copy about 1,500 defaults takes as long as all other work on a file of 200 rows. The
- * readers have these defaults in their code, too. File systems may not have them, so each task first opens
- * the file system with all settings, and the readers then find it in Hadoop's cache.
+ * File readers whose Hadoop configuration lacks Hadoop's defaults. Spark copies the configuration for each
+ * file that it opens. To copy about 1,500 defaults takes as long as all other work on a file of 200 rows. The
+ * readers also have the defaults in their code. File systems may not, so each task first opens the file system
+ * with all settings, and the readers then find this file system in Hadoop's cache.
  */
 private[sparkzorder] object FewSettings {
   private val Default = "-default.xml"

@@ -59,7 +59,7 @@ private[sparkzorder] final class Leftovers(
       def together(kind: Leftover.Kind, parts: Seq[(String, Leftover)]) =
         of(kind, run.file, run.intent, parts.map(_._2), isWhole = unproven.isEmpty)
           .copy(sinceMs = run.sinceMs)
-      // a run that keeps no files any more still has an intent to be removed
+      // a run without kept files yields a leftover, too: its intent must be removed
       val retained =
         if (proven.isEmpty && unproven.nonEmpty) None
         else Some(together(Leftover.Retained, proven))
@@ -285,8 +285,8 @@ private[log] final class Evidence(
    * holds.
    *
    * @param folder the folder in which the files of the change are now
-   * @param number the number of the record of the run, because only later records count as replacements. If
-   *   it is not known, 0, so that all records count
+   * @param number the number of the record of the run: only later records count as replacements. 0 if the
+   *   number is not known, so that all records count
    */
   def holds(folder: String, change: FolderChange, number: Long): Boolean =
     change.added.forall(isProven(folder, change.folder, _, number))

@@ -12,12 +12,12 @@ import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
 
 /**
  * The undo of one run: the files that the run added go, and the files that it replaced come back under their
- * old names. This is a change of the table like that of any run. The class looks at the table and at the
- * kept files when it is made, and changes nothing.
+ * old names. An undo changes the table in the same way as any other run. The constructor lists the table and
+ * the kept files. This class changes nothing.
  *
- * @param number of the record of the run
- * @param record the run to be undone
- * @param keepers runs in whose directories the kept files are: the run itself, or an undo of it
+ * @param number the number of the record of the run
+ * @param record the record of the run to be undone
+ * @param keepers the runs whose directories may hold the kept files: the run itself, and undos of this run
  */
 private[sparkzorder] final class Undo(
     state: StateDirectory,
@@ -47,8 +47,8 @@ private[sparkzorder] final class Undo(
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
       } yield c.path(r.name)
-      // a program that overwrites a folder takes away what is kept in it, so the missing file is reported
-      // second
+      // A program that overwrites a folder also removes the kept files in the folder. The overwritten folder is
+      // the cause, so it is reported before the missing files.
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
           Some("the files that it replaced are not retained any more")
@@ -74,7 +74,7 @@ private[sparkzorder] final class Undo(
     touched.headOption.orElse(occupied)
   }
 
-  // if the record does not have the times of its files: they were written before the run was published
+  // If the record has no modification time, the file must not be newer than the publication of the run.
   private def isAsWritten(a: Added, s: FileStatus): Boolean =
     s.getLen == a.length && (
       if (a.modified > 0) s.getModificationTime == a.modified
@@ -89,9 +89,9 @@ private[sparkzorder] final class Undo(
   } yield (c.folder, r.retained) -> file
 
   /**
-   * The change that undoes the run; only when there is no obstacle.
+   * The changes that undo the run. Call this method only if there is no obstacle.
    *
-   * @param rows of a kept file by its folder and name
+   * @param rows the number of rows of a kept file, from its folder and name
    */
   def changes(rows: ((String, String)) => Long): Seq[FolderChange] =
     record.changes.map { c =>
@@ -109,10 +109,13 @@ private[sparkzorder] final class Undo(
 
 private[sparkzorder] object Undo {
 
-  /** Differs from the names of the files that an undo brings back, which are in the same directory. */
+  /**
+   * The hidden name of file number `i` that an undo replaces. The files that the undo brings back are in the
+   * same directory under other names.
+   */
   def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"
 
-  /** Runs in whose directories the files are that a run replaced. */
+  /** The runs whose directories may hold the files that `run` replaced: `run` itself, and undos of it. */
   def keepers(state: StateDirectory, run: String): Seq[String] =
     run +: UndoClaim.holders(state, run)
 }
@@ -142,10 +145,10 @@ private[sparkzorder] final class UndoClaim(
    * Claims the files. If another undo that has not committed holds them, that undo is aborted first. If several
    * undos claim at once, exactly one survives, because an aborted undo may not abort others.
    *
-   * @param isComplete whether all the kept files are there. An undo that was declared dead may still be
-   *   taking some, or the token of a folder, and gives them back
-   * @return false if another undo has won; else true, also if files are still missing after the last
-   *   attempt, so the caller must look again before it commits
+   * @param isComplete whether all kept files are there. A file or a token may be missing for a while: an
+   *   aborted undo may still be moving it, and gives it back
+   * @return false if another undo has won. If true, files may still be missing after the last attempt, so the
+   *   caller must check again before it commits
    */
   def take(folders: Seq[String], isComplete: () => Boolean): Boolean = {
     intents.write(Intent(run, folders, Some(undone)))
@@ -182,7 +185,7 @@ private[sparkzorder] final class UndoClaim(
   def giveBack(folders: Seq[String]): Unit = {
     ManyFiles.map(folders)(giveBackIn)
     def isKept = folders.exists(kept(_).exists(state.fs.exists))
-    // a dropped table is not made again
+    // writing the intent must not create the directory of a dropped table again
     if (state.fs.exists(state.commits) && isKept && !intents.holds(undone)) {
       intents.write(Intent(undone, folders))
     }
@@ -199,7 +202,8 @@ private[sparkzorder] final class UndoClaim(
     state.fs.delete(new Path(own, ChangeCopy.name(run, folder)), false)
     rename(folder, RunFolder.Waiting, RunFolder.Finished)
     drain(own, closed)
-    // another undo may empty and remove that directory at the same time
+    // Another undo may empty and remove `closed` at the same time. If files then remain in `own`, this method
+    // moves them again.
     Directories.removeEmpty(state.fs, closed)
     if (state.files(own).nonEmpty && state.fs.exists(state.folder(folder))) giveBackIn(folder)
   }

@@ -10,8 +10,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, P
 import org.apache.spark.sql.types.BooleanType
 
 /**
- * The columns that tell whether a row has a partner in a subquery. Spark's optimizer makes such a column of each
- * IN and EXISTS that is not a condition by itself.
+ * The columns that tell whether a row has a partner in a subquery. Spark's optimizer makes such a column for each
+ * IN and EXISTS that is only a part of a condition.
  */
 private[dynamic] object ExistenceColumns {
 

@@ -22,7 +22,7 @@ import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
  *
  *  - below GROUPING SETS, CUBE, ROLLUP and UNPIVOT, if the filter above keeps none of the rows made of the row
  *  - below `explode` of a list, if the filter above keeps none of the elements
- *  - below a window, if PARTITION BY has every function of columns that the filter tests
+ *  - below a window, if every expression that the filter tests is an expression of PARTITION BY
  *  - below GROUP BY, if HAVING tests the greatest or the least value of a grouping column
  *  - below aggregates without GROUP BY, if each of them only uses rows that meet a condition
  *
@@ -47,7 +47,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       if (changed fastEquals plan) plan else DerivedRanges(PushDownPredicates(changed))
     }
 
-  /** A table of which files can be skipped. */
+  /** True for a table whose files can be skipped. */
   private def isKnown(leaf: LogicalPlan): Boolean = leaf match {
     case r: LogicalRelation => ScanStrategy.canIndex(r) || FormatTable.takesRanges(r)
     case other => other.children.isEmpty && FormatTable.takesRanges(other)
@@ -60,9 +60,11 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * The child below a new filter; None if the conditions keep every row, or if the child already has them.
+   * The child under a new filter. None if no condition can be used, or if the child already satisfies all of
+   * them.
    *
-   * @param isAll the query tests each row of the child by all of these conditions
+   * @param isAll true if the query evaluates all of these conditions for each row of the child. A condition that
+   *   fails then makes the query fail without the new filter, too
    */
   private def filtered(
       child: LogicalPlan,
@@ -70,15 +72,17 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       isAll: Boolean): Option[LogicalPlan] = {
     val some = conditions.map(simplified).filterNot(_ == Literal.TrueLiteral)
       .filter(c => c.references.nonEmpty && c.references.subsetOf(child.outputSet))
-      // a condition that can fail must see no row that the query keeps from it, as a join does
+      // a condition that can fail must not be evaluated for a row that the query drops first, for example by
+      // a join
       .filter(c => isTotal(c) && isSafe(child) || isAll && isOfOneTable(child))
     if (some.isEmpty) None
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
   }
 
   /**
-   * True if no condition on the output of the plan can fail when Spark pushes it further down. Spark then
-   * replaces a column of a projection or of groups by the expression of the column.
+   * True if Spark can push a condition through the plan without making the condition fail. When Spark pushes a
+   * condition through a projection or an aggregate, it replaces each column by the expression of the column, and
+   * this expression could fail.
    */
   private def isSafe(plan: LogicalPlan): Boolean = isOfOneTable(plan) || !plan.exists {
     case p: Project => !p.projectList.forall(isTotal(_))
@@ -88,9 +92,10 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * True if Spark tests the filters of the plan before a filter above them. Spark makes a join of a filter
-   * with a subquery, and a node below the filter of a Python function, and puts other filters below these.
-   * The sources of version 2 return filters in another order.
+   * True if Spark evaluates the filters of the plan before a filter above them. Spark turns a filter with a
+   * subquery into a join, and evaluates a Python function in a node below its filter. Spark then pushes other
+   * filters below that join or node, so such filters are excluded. Sources of version 2 are excluded because they
+   * may return the filters in another order.
    */
   private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
     case p: Project => isOfOneTable(p.child)
@@ -101,7 +106,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
 
   // ---- several rows of one
 
-  /** A row is needed if the filter keeps one of the rows that are made of it. */
+  /** A row is needed if the filter keeps at least one of the rows that Expand makes of this row. */
   private def belowExpand(f: Filter, condition: Expression, e: Expand): LogicalPlan = {
     val rows = e.projections.map(row => AttributeMap(e.output.zip(row)))
     val conjuncts = splitConjunctivePredicates(condition)
@@ -146,13 +151,13 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       val each = rows.map { row =>
         simplified(condition.transform { case a: Attribute if row.contains(a) => row(a) })
       }.filterNot(isNever).distinct
-      // no condition is left of a filter that no row passes
+      // if the filter keeps none of the rows, `each` is empty, and the filter is FALSE
       Some(each.reduceOption(Or).getOrElse(Literal.FalseLiteral)).filter(isPlain)
     }
 
   // ---- groups
 
-  /** The greatest value of a column of GROUP BY is the column. */
+  /** MAX and MIN of a grouping column are the column itself, so HAVING on them is a condition on the rows. */
   private def belowGroups(f: Filter, condition: Expression, a: Aggregate): LogicalPlan = {
     val keys = a.groupingExpressions
     val same = a.aggregateExpressions.collect {
@@ -173,8 +178,9 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * Rows of a window's partition have the same value of each function by which the window is partitioned.
-   * Each of several windows must be partitioned by the function, or rows of its partitions would be missing.
+   * All rows of a window partition have the same values of the PARTITION BY expressions. So a condition on these
+   * expressions keeps or drops whole partitions. Of several windows above each other, each must be partitioned by
+   * the expressions; otherwise a window would get only some rows of a partition.
    */
   private def belowWindow(
       node: LogicalPlan,
@@ -191,7 +197,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       case _: Window | _: WindowGroupLimit if keys.nonEmpty =>
         belowWindow(child, conjuncts, Some(keys)).map(c => node.withNewChildren(Seq(c)))
       case p: Project if keys.nonEmpty =>
-        // the filter may have its own name for a function by which the window is partitioned
+        // the filter may use another alias of an expression by which the window is partitioned
         val aliases = p.projectList.collect { case a @ Alias(e, _) => a.toAttribute -> e }
         val byName = AttributeMap[Expression](aliases)
         val functions = aliases.filter(a => keys.contains(a._1))
@@ -216,7 +222,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
 
   // ---- aggregates of conditions
 
-  /** Without GROUP BY there is one row of results, also of no rows at all. */
+  /** Without GROUP BY, the result is one row, even if the new filter drops all rows. */
   private def belowAggregate(a: Aggregate): LogicalPlan = {
     val calls = a.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e })
     val conditions = calls.map(conditionOf)
@@ -228,7 +234,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     }
   }
 
-  /** A condition that all rows meet which the aggregate uses; None if it may use other rows. */
+  /** A condition that is true for every row that the aggregate uses; None if no such condition is known. */
   private def conditionOf(call: AggregateExpression): Option[Expression] =
     if (call.mode != Complete) None
     else call.filter.orElse(call.aggregateFunction match {
@@ -238,10 +244,11 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       case _ => None
     })
 
-  /** A condition that all rows meet for which a value chosen by conditions is not NULL. */
+  /** A condition that is true for every row for which `e` is not NULL; None if no such condition is known. */
   private def notNull(e: Expression): Option[Expression] = e match {
     case CaseWhen(branches, otherwise) if otherwise.forall(isNull) =>
-      // a branch may keep rows from the conditions after it, which could fail
+      // A row that an earlier branch takes does not reach the later conditions, which could fail on it. So if
+      // some condition can fail, the branches with NULL stay, too.
       val some = if (branches.forall(b => isTotal(b._1))) branches.filterNot(b => isNull(b._2))
       else branches
       some.map(_._1).reduceOption(Or)
@@ -254,7 +261,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case c: Cast => notNull(c.child)
     case u: UnscaledValue => notNull(u.child)
     case u: UnaryMinus => notNull(u.child)
-    // one side is not evaluated for some values of the other one
+    // if one operand is NULL or a zero divisor, Spark may not evaluate the other, so its condition must not fail
     case b: BinaryArithmetic =>
       notNull(b.left).filter(isTotal(_)).orElse(notNull(b.right).filter(isTotal(_)))
     case _ => None
@@ -273,7 +280,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case _ => false
   }
 
-  /** The condition with its constant parts evaluated. In place of NULL, the result may be FALSE. */
+  /** The condition with its constant parts evaluated. The result may be FALSE where the condition is NULL. */
   private def simplified(e: Expression): Expression = e match {
     case And(l, r) =>
       (simplified(l), simplified(r)) match {

@@ -22,8 +22,8 @@ import org.apache.spark.sql.internal.SQLConf
 /**
  * Inserts filters on join keys into the optimized plan of one query. The filters of a join go down the side
  * that is not broadcast, or the larger side, through every node that lets them pass, to relations whose files
- * they can prune. No filter goes into the broadcast side of a join that gives keys itself. The keys come from a
- * copy of that side, which must stay equal to it.
+ * they can prune. If the broadcast side of a join gives keys, no filter goes into this side: the keys come from a
+ * copy of the side, and the side must stay equal to the copy.
  *
  * @param isReplaced true if an accelerator may replace the scans. No scan can take the keys from a broadcast
  *   then, so all keys come from a second run of the side.
@@ -36,7 +36,7 @@ private[dynamic] final class JoinFilterInsertion(
   private val columns = new PrunableColumns(isReplaced)
   private val reuse = new ReuseGuard
 
-  /** Plans that were rewritten without filters from above. Each join above a plan rewrites the plan. */
+  /** A cache of plans rewritten without filters from above: each join above a plan would rewrite it again. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
   /** The joins of which Spark may run only a part. */
@@ -65,7 +65,7 @@ private[dynamic] final class JoinFilterInsertion(
   private def listingsOf(plan: LogicalPlan): Seq[InMemoryFileIndex] =
     (plan +: plan.subqueriesAll).flatMap(_.collect { case l: LogicalRelation => l.relation })
       .collect { case fs: HadoopFsRelation => fs.location }
-      // those of a format are of one version of the table
+      // the listings of Delta and other formats are of one version of the table, so equal listings have the same files
       .collect { case listed: InMemoryFileIndex => listed }
 
   /** As [[BuildSides.givesKeys]], for a side of this query. */
@@ -77,7 +77,7 @@ private[dynamic] final class JoinFilterInsertion(
     BuildSides.givesKeys(side, keys, onlyInBroadcast, isCopy, conf) &&
       (onlyInBroadcast || !listingsOf(side).exists(twins.contains))
 
-  /** A query or subquery, with its own subqueries. Equal plans get equal filters. */
+  /** Inserts filters into a query or subquery, and first into its own subqueries. Equal plans get equal filters. */
   private def rewriteQuery(plan: LogicalPlan): LogicalPlan = {
     val inner = plan.transformAllExpressionsWithPruning(_.containsPattern(PLAN_EXPRESSION)) {
       case s: SubqueryExpression =>
@@ -102,7 +102,7 @@ private[dynamic] final class JoinFilterInsertion(
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
     case r: LogicalRelation => insert(r, filters)
     case s: DataSourceV2ScanRelation if filters.nonEmpty => insert(s, filters)
-    // Spark analyzes the plan of a recursion again in each round, and then may refuse filters by keys
+    // Spark analyzes the plan of a recursion again in each round of the recursion, and may refuse filters by keys
     case recursion if recursion.nodeName == "UnionLoop" => recursion
     case f: Filter =>
       withChildren(f, Seq(rewrite(f.child, PushedKeys.below(f, filters).head ++ ofExistence(f))))
@@ -135,9 +135,10 @@ private[dynamic] final class JoinFilterInsertion(
     }
 
   /**
-   * The plan below a node that combines rows. A scan drops files, not rows, and so a part of a group. The
-   * group has no partner in the join above, but until then its values are those of no whole group. If
-   * anything up to the join may fail on them, the rows of the group are dropped as well.
+   * Rewrites the plan below a node that combines rows, such as an aggregate. A filter drops files, not rows, so
+   * it may drop only a part of a group. Such a group has no partner in the join above. But expressions between
+   * here and the join see results that no whole group has. If one of these expressions may fail, a second filter
+   * drops the other rows of the group, too.
    */
   private def withRows(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val (harmless, others) = filters.partition(_.isAboveTotal)
@@ -180,8 +181,8 @@ private[dynamic] final class JoinFilterInsertion(
     val others = narrowed(stream, build, whole, own, join) ++
       conditions(stream, build, whole, join.condition)
     val newStream = rewrite(stream.plan, stream.filters ++ own ++ others)
-    // Spark may not run all of the streamed side: a limit has enough rows, or the other side of an inner join
-    // has none. A second run must not fail then.
+    // Spark may stop before it has run all of the streamed side: if a limit has enough rows, or if the other side
+    // of an inner join has no rows. A second run, which reads all rows, must then not fail.
     val mayRunWhole = !stream.isPrunable && !limited.containsKey(join) ||
       TotalExpressions.neverFails(stream.plan) && stream.keys.forall(TotalExpressions.isTotal(_))
     val toBuild = (if (own.exists(_.isUsed) && !isReplaced) Nil else build.filters) ++
@@ -194,8 +195,8 @@ private[dynamic] final class JoinFilterInsertion(
    * joins in which `build` gives no keys to `stream`. An example is
    * `(SELECT * FROM customers WHERE segment = 'vip') LEFT JOIN orders USING (customer)`.
    *
-   * @param whole `build` as the source of keys
-   * @param toStream the filters of `stream` by `build`
+   * @param whole the plan of `build` without filters from above, which gives keys to `stream`
+   * @param toStream the filters of `stream` by keys of `build`
    */
   private def ofStream(
       stream: JoinSide,
@@ -203,7 +204,7 @@ private[dynamic] final class JoinFilterInsertion(
       whole: LogicalPlan,
       toStream: Seq[KeyFilter],
       join: Join): Seq[KeyFilter] = {
-    // the membership of a subquery comes from above its join, and has its keys from the same side
+    // a filter from IN or EXISTS comes from the Filter above this join, and may take its keys from `build`, too
     def givesToStream = stream.filters.exists(f => f.isUsed && f.sources.exists(_.build eq whole))
     if (toStream.exists(_.isUsed) || givesToStream) Nil
     else {
@@ -213,7 +214,7 @@ private[dynamic] final class JoinFilterInsertion(
     }
   }
 
-  /** A small side that Spark cannot broadcast gives its keys too, by a second run. */
+  /** Rewrites a join of which Spark can broadcast no side. A small side gives its keys by a second run. */
   private def shuffled(
       left: JoinSide,
       right: JoinSide,
@@ -241,7 +242,7 @@ private[dynamic] final class JoinFilterInsertion(
     else {
       lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false, isCopy)
       lazy val whole = rewritten
-      // keys that only the record wants must not cost the broadcast side the filters from above
+      // a filter that is inserted only for the recorded workload must not displace filters of the broadcast side
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
         new EqualKeys(whole, build.keys, i, onlyInBroadcast, runsAgain, forRecord)
@@ -262,9 +263,9 @@ private[dynamic] final class JoinFilterInsertion(
     }
 
   /**
-   * Filters by the keys of those rows of a side that have a partner in the joins above. For example, only the
-   * customers of one segment, where the segments are a table of their own. A second run of the side and of its
-   * partners gives the keys.
+   * Filters by the keys of only those rows of `build` that have a partner in the joins above. An example is
+   * customers of one segment, if segments are a table of their own. A second run of `build`, joined with its
+   * partners, gives the keys.
    */
   private def narrowed(
       stream: JoinSide,
@@ -273,7 +274,7 @@ private[dynamic] final class JoinFilterInsertion(
       own: Seq[KeyFilter],
       join: Join): Seq[KeyFilter] = {
     val (plan, used) = build.filters
-      // the other side gets these by itself
+      // a filter on a key of this join also filters `stream` directly (see PushedKeys)
       .filterNot(f => build.keys.exists(_.semanticEquals(f.key)))
       .foldLeft((whole, Seq.empty[KeyFilter])) { case ((plan, used), f) =>
         f.semiJoined(plan).fold((plan, used))((_, used :+ f))
@@ -394,7 +395,7 @@ private[dynamic] final class JoinFilterInsertion(
 
 private[dynamic] object JoinFilterInsertion {
 
-  /** How often the filters are inserted again because they would have cost a reuse. */
+  /** The maximum number of repetitions, because inserted filters would prevent Spark from reusing a result. */
   private val MaxRounds = 8
 
   private val MaxFilters = 8

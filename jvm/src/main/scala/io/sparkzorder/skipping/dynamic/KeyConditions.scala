@@ -43,11 +43,11 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     case _ => Nil
   }
 
-  /** True for a condition on the side that supplies the values alone, which cannot fail on other rows of it. */
+  /** True for a condition that reads only columns of `build` and cannot fail on any row. */
   private def isOfBuild(condition: Expression): Boolean =
     isOf(condition, build) && TotalExpressions.isTotal(condition)
 
-  /** None if one of the conditions restricts no key, and is none of the other side alone. */
+  /** A disjunction of conditions. None if a condition neither restricts a key nor passes [[isOfBuild]]. */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
     val (ofOther, ofKeys) = conditions.partition(isOfBuild)
     val restrictions = ofKeys.map { condition =>
@@ -59,7 +59,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     else {
       val found = restrictions.flatten
       val unless = ofOther.reduceOption(Or)
-      // one scan takes filters by keys alone, or comparisons alone
+      // the filter has either only sets of keys or only comparisons, because a scan cannot take an OR of both
       val isEqual = unless.isEmpty && found.forall(_._2.isInstanceOf[Equal])
       val keys = if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }
       Some(OneOf(keys, own, unless))
@@ -108,23 +108,24 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 
 private[dynamic] object KeyConditions {
 
-  /** Each alternative of a membership may take a second run of the other side. */
+  /** The limit for the elements of a list: each element may need a second run of the other side. */
   private val MaxAlternatives = 8
 
   /**
-   * Keys of which at least one is restricted by the row of the other side that is the partner.
+   * A disjunction: if two rows match, the row of the build side restricts at least one of `keys` in the row of
+   * the stream side, or `unless` is true.
    *
    * @param keys each key with its restriction
-   * @param own conditions that the row of the other side meets
-   * @param unless a condition on the row of the other side: where it is true, every row is a partner. An
-   *   example is `d.k IS NULL` in `d.k = f.k OR d.k IS NULL`
+   * @param own conditions that a row of the build side meets if it matches any row
+   * @param unless a condition on the build side. A row that meets the condition matches every row. An example is
+   *   `d.k IS NULL` in `d.k = f.k OR d.k IS NULL`
    */
   final case class OneOf(
       keys: Seq[(Expression, Restriction)],
       own: Seq[Expression],
       unless: Option[Expression]) {
 
-    /** The rows of the other side that can set some bounds to a partner, or take every row for a partner. */
+    /** The rows of the build side that can match: `own` is true, and `unless` is true or no bound is NULL. */
     def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan = {
       val sets: Expression =
         bounds.map(b => IsNotNull(TotalExpressions.orNull(b.value))).reduce[Expression](And)
@@ -132,7 +133,7 @@ private[dynamic] object KeyConditions {
     }
   }
 
-  /** How the partner restricts a key. */
+  /** How a row of the build side restricts the key of a matching row. */
   sealed trait Restriction {
     def asBounds: Bounds
   }

@@ -20,7 +20,8 @@ import org.apache.spark.sql.types.BooleanType
 import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, RuntimeFilters, SideOfKeys}
 
 /**
- * A filter on one side of a join by keys of the other side, while the filter is pushed down the first side.
+ * A filter on one side of a join by keys of the other side. The filter is pushed down the plan of the first
+ * side, and this class describes the filter at one position there.
  *
  * @param key the expression that the filter tests, in columns of the plan that the filter has reached
  * @param sources the sources of the keys: one side of a join, or several sides if equal parts of a plan
@@ -62,14 +63,19 @@ private[dynamic] final case class KeyFilter(
   def canFailOnRows: Boolean = !keys.forall(TotalExpressions.isTotal(_))
 
   /**
-   * The same filter for dropping rows and not only files. None if the key may fail, or if a second run of a
-   * side could return other rows than the join gets.
+   * A form of this filter that also drops rows, not only files. None if the key may fail, or if a second run of
+   * a side could return other rows than the join gets.
    */
   def forRows: Option[KeyFilter] =
     if (canFailOnRows || !sources.forall(_.canRunAgain)) None
     else Some(copy(sources = sources.map(_.forRows)))
 
-  /** @param columns of the query, which tell what another run of a side reads */
+  /**
+   * True if the filter likely saves more than it costs.
+   *
+   * @param share the share of the files of the relation that one key keeps
+   * @param columns estimates what a second run of a side reads
+   */
   def isWorth(share: Double, relation: LogicalPlan, columns: PrunableColumns): Boolean =
     sources.forall(_.isWorth(share, relation, columns)) && {
       // several additional runs, each of them cheap, can together cost more than they save
@@ -78,8 +84,8 @@ private[dynamic] final case class KeyFilter(
     }
 
   /**
-   * True if the keys cost nothing, so that they are worth using even if only the recorded workload needs
-   * them.
+   * True if the keys cost nothing. Such a filter may be inserted although it prunes no file, so that the recorded
+   * workload contains the keys ([[PrunableColumns.isRecorded]]).
    */
   def isForRecord: Boolean = sources.forall(_.isForRecord)
 
@@ -105,10 +111,10 @@ private[dynamic] final case class KeyFilter(
 /**
  * One side of a join.
  *
- * @param keys the side's keys of the equalities of the join
+ * @param keys the operands of this side in the equalities of the join
  * @param filters filters from above that reach this side
  * @param isPrunable false if the join returns rows of this side that have no partner
- * @param isPlain true if the join's condition cannot fail on NULL
+ * @param isPlain true if the join's condition does not fail because a column is NULL ([[StrictExpressions]])
  * @param isTotal true if the join's condition cannot fail at all
  */
 private[dynamic] final case class JoinSide(
@@ -200,7 +206,7 @@ private[dynamic] final class EqualKeys(
 
   /** Another plan, reduced to the rows whose value of `key` is among the keys. */
   def semiJoined(plan: LogicalPlan, key: Expression): Option[LogicalPlan] =
-    // a filter with `runsForRows` comes with a second filter for rows, which the semi-join would not have
+    // with `runsForRows`, a second filter drops rows; the semi-join would lack this second filter
     if (!canRunAgain || runsForRows || !BuildSides.isFiltered(build) ||
       plan.outputSet.intersect(build.outputSet).nonEmpty) None
     else {
@@ -227,8 +233,8 @@ private[dynamic] final class EqualKeys(
 }
 
 /**
- * A condition that lets a row pass although it has no match, as in `f.k = d.k OR f.a > 5`. The key of the
- * filter is the condition itself.
+ * A condition that lets a row pass although the row has no match, such as `f.a > 5` in
+ * `f.k = d.k OR f.a > 5`. The key of the filter is the condition itself.
  */
 private[dynamic] final class KnownCondition extends KeySource {
   override def build: LogicalPlan = OneRowRelation()
@@ -252,7 +258,7 @@ private[dynamic] object KnownCondition {
 }
 
 /**
- * A bound for a key of the other side of a join, which each row of this side gives.
+ * A bound that each row of this side of a join sets for a key of the other side.
  *
  * @param value an expression over the columns of this side
  * @param isLower true if the key is not less than the value
@@ -267,8 +273,8 @@ private[dynamic] final case class KeyBound(
  * The least lower bound and the greatest upper bound that the rows of one side of a join give for a key of
  * the other side. They come from a scalar subquery over a copy of the side.
  *
- * @param unless a condition on the rows of this side. If it is true in one of them, each row of the other side
- *   has a match, whatever its key is
+ * @param unless a condition on the rows of this side. If the condition is true for one of these rows, each row
+ *   of the other side has a match, whatever its key is
  */
 private[dynamic] final class BoundsOfKeys(
     val build: LogicalPlan,
@@ -278,12 +284,13 @@ private[dynamic] final class BoundsOfKeys(
 
   /**
    * A row of the other side has a match only if its key is above the least lower bound and below the
-   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULL,
-   * the test is true for no key, and indeed no key has a match.
+   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULLs. The
+   * test is then true for no key, which is right, because no key has a match.
    */
   override def onFiles(key: Expression): Expression = {
     val extremes = bounds.map { b =>
-      // if the query succeeds, a row whose bound cannot be computed has no match, so its bound may be NULL
+      // If the bound of a row cannot be computed, either the query fails anyway or the row has no match. So
+      // NULL may stand for this bound.
       val value = TotalExpressions.orNull(b.value)
       (if (b.isLower) Min(value) else Max(value)).toAggregateExpression()
     }
@@ -312,7 +319,7 @@ private[dynamic] final class BoundsOfKeys(
   override def isOnRows: Boolean = true
   override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds, unless)
 
-  // a side with one row ends in an aggregate, and Spark reuses the shuffle of this aggregate
+  // a side with one row ends in an aggregate without groups, whose shuffle Spark reuses
   override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
 
   override lazy val form: Any =
@@ -339,9 +346,9 @@ private[dynamic] object BoundsOfKeys {
 
 /**
  * Keys of `a <=> b`, which are also equal if both are NULL. Spark makes two keys of such a comparison: the
- * value, with a default in place of NULL, and whether the value is NULL. If these were two filters, a file
- * would pass both by different rows: one with NULL, another with the default value. So one filter tests
- * both: the value is a key, or the value is NULL and NULL is a key.
+ * value, with a default in place of NULL, and whether the value is NULL. With a filter for each of the two, a
+ * file could pass by different rows: one row with NULL, and another with the default value. So one filter
+ * tests both: the value is a key, or the value is NULL and NULL is a key.
  */
 private[dynamic] object NullSafeKeys {
 
@@ -366,7 +373,7 @@ private[dynamic] object NullSafeKeys {
     case _ => None
   }
 
-  /** What a filter tests of the expression: its value, and true if it is NULL. */
+  /** The key of the filter for an expression: its value, and a flag that is TRUE if the expression is NULL. */
   def tested(e: Expression): CreateNamedStruct = CreateNamedStruct(Seq(
     Literal("value"),
     e,

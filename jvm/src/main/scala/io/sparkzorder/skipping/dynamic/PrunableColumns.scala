@@ -40,8 +40,8 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   /**
    * The share of the files of a relation that one key keeps on average.
    *
-   * @param keys the expressions that are compared with the key; a file is kept if any of them may have its
-   *   value
+   * @param keys the expressions that are compared with the key; a file is kept if any of these expressions may
+   *   be equal to the key
    * @return None if keys cannot prune files: there is no index, the bounds of the column are unknown, or
    *   nearly every file covers nearly the whole range of the values
    */
@@ -53,7 +53,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
 
   /**
    * True if another run of the plans costs far less than reading the files that their results may prune.
-   * How many files the results prune is not known before the run: each file may have one of a thousand keys.
+   * How many files the results prune is not known before the run: with many keys, each file may have one of them.
    * The run must therefore be so cheap that it does not hurt if it prunes nothing.
    *
    * @param share the share of the files of the relation that the results keep

@@ -8,8 +8,8 @@ import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 
 /**
- * How a filter on keys gets through one node of a plan. A filter passes a node only if the node's
- * result, without the rows that the filter drops above it, stays the same.
+ * Pushes filters on keys through one node of a plan. A filter passes a node only if dropping rows below
+ * the node changes no row of the node's result that the filter would keep.
  */
 private[dynamic] object PushedKeys extends AliasHelper {
 
@@ -17,7 +17,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
   def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
     passing(node, above(node, filters))
 
-  /** The filters once they have passed what the node computes. */
+  /** The filters with flags that also cover the expressions of the node. */
   private def above(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
     if (filters.isEmpty) Nil
     else {
@@ -35,7 +35,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
           if a.groupingExpressions.nonEmpty && a.aggregateExpressions.forall(_.deterministic) =>
         val grouping = AttributeSet(a.groupingExpressions.collect { case g: Attribute => g })
         val below = inTermsOf(a.child, filters, replaceAlias(_, getAliasMap(a)))
-        // other columns have values of the whole group
+        // the value of any other column depends on the whole group
         Seq(below.filter(_.key.references.subsetOf(grouping)))
       case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
       case w: Window if w.windowExpressions.forall(_.deterministic) =>
@@ -65,7 +65,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
     val left = passed.filter(f => isDeterministic && toLeft(join.joinType) && reads(join.left)(f))
     val right =
       passed.filter(f => isDeterministic && toRight(join.joinType) && reads(join.right)(f))
-    // rows of both sides have the same key, or no partner
+    // matching rows of both sides have equal keys, so a filter on a key of one side also holds for the other
     val across = if (isDeterministic) leftKeys.zip(rightKeys) else Nil
     val alsoRight =
       if (!fromLeft(join.joinType)) Nil
@@ -76,9 +76,10 @@ private[dynamic] object PushedKeys extends AliasHelper {
   }
 
   /**
-   * A filter prunes files, not rows. If only the inner side of an outer join is pruned, a row of the outer
-   * side whose file stays gets NULL in place of its partner. The join above drops this row, but what
-   * lies between must not fail on the NULL, as `coalesce(c, raise_error('no partner'))` does.
+   * True if a filter may also go to the other side of the join. A filter prunes files, not rows. If only the
+   * inner side of an outer join is pruned, a row of the outer side whose file stays gets NULL in place of its
+   * partner. The join above drops this row, but expressions between the two joins must not fail on the NULL, as
+   * `coalesce(c, raise_error('no partner'))` does.
    */
   private def crosses(t: JoinType, above: Seq[KeyFilter])(f: KeyFilter): Boolean = t match {
     case LeftOuter | RightOuter => above.exists(a => a.isAbovePlain && (a.sources eq f.sources))
@@ -87,7 +88,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
     NullSafeKeys.testedBy(f).fold {
-      // a filter on one of several expressions restricts none of them alone
+      // a filter that one of several expressions must pass restricts none of the expressions alone
       (if (f.isOneOf) Nil else pairs).collect {
         case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
           f.copy(key = to)

@@ -18,10 +18,10 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Tells which nodes of a plan cannot fail, whatever values they get. If some files of a group are skipped,
- * its aggregates have other values. The key of the group has no partner in a join above, so no row of the
- * result has these values, but expressions below the join see them. Nodes and expressions that are not
- * listed here count as able to fail.
+ * Tells which nodes of a plan cannot fail, whatever values they get. If files with some rows of a group are
+ * skipped, the aggregates of the group have other values. The key of the group has no partner in a join above,
+ * so no row of the result has these values, but expressions below the join see the values. Nodes and expressions
+ * that are not listed here count as able to fail.
  */
 private[dynamic] object TotalExpressions {
 
@@ -61,7 +61,7 @@ private[dynamic] object TotalExpressions {
     // a longer unit may begin before the least date or timestamp
     case t: TruncTimestamp => isShortUnit(t.format)
     case _: Add | _: Subtract | _: Multiply =>
-      // a result that could have too many digits has the greatest precision that there is
+      // if a result could have too many digits, its type has the maximum precision
       isFloating(e.dataType) || isDecimal(e.dataType, DecimalType.MAX_PRECISION - 1)
     case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
     case _: Concat | _: StringPredicate => hasTexts(e)
@@ -120,8 +120,8 @@ private[dynamic] object TotalExpressions {
   private def isFloating(t: DataType): Boolean = t == DoubleType || t == FloatType
 
   /**
-   * False for casts that fail on some value. A BIGINT of microseconds holds neither each date nor each local
-   * time.
+   * False for casts that fail on some value. Not every date and not every local time fits into a BIGINT of
+   * microseconds.
    */
   def isTotal(from: DataType, to: DataType): Boolean = (from, to) match {
     case (DateType, TimestampType | TimestampNTZType) => false
@@ -140,10 +140,10 @@ private[dynamic] object TotalExpressions {
 }
 
 /**
- * Tells which nodes of a plan do not fail on more rows if some columns of some rows become NULL. A condition
- * must not let more rows pass then, as IS NULL does: an expression above it could fail on the other columns
- * of such a row. So a projection may hold expressions that can fail, and a condition may not. Nodes and
- * expressions that are not listed here count as able to fail.
+ * Tells which nodes of a plan do not fail more often if some columns of some rows become NULL. A projection may
+ * have expressions that can fail, if these are NULL for NULL. A condition must not be able to fail. It also must
+ * not let more rows pass because of a NULL, as IS NULL does: an expression above the condition could fail on the
+ * other columns of such a row. Nodes and expressions that are not listed here count as able to fail.
  */
 private[dynamic] object StrictExpressions extends PredicateHelper {
 
@@ -155,13 +155,13 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
     case _ => false
   }
 
-  /** False for joins that keep a row because its key has no partner. */
+  /** False for joins, such as LEFT ANTI and FULL OUTER, that may return more rows if a key becomes NULL. */
   private def dropsRows(t: JoinType): Boolean = t match {
     case _: InnerLike | LeftSemi | LeftOuter | RightOuter => true
     case _ => false
   }
 
-  /** NULL for NULL, whatever the other columns hold. */
+  /** True for an expression that is NULL if one of its columns is NULL, whatever the other columns hold. */
   private def isStrict(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal => true
     case a: Alias => isStrict(a.child)
@@ -176,7 +176,7 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
       case e => isThreeValued(e)
     }
 
-  /** With a NULL in place of a value the result is what it was, or NULL. */
+  /** True if the result stays the same or becomes NULL when the value of a column is replaced by NULL. */
   private def isThreeValued(e: Expression): Boolean = e match {
     case _: And | _: Or | _: Not => e.children.forall(isThreeValued)
     case _: EqualNullSafe => false
@@ -184,7 +184,7 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
     case _ => neverFails(e)
   }
 
-  /** A NULL on the left of AND or OR lets the right side run, so no part of a condition may fail. */
+  /** If the left side of AND or OR is NULL, Spark evaluates the right side, so no part may fail. */
   private def neverFails(e: Expression): Boolean = e match {
     case _: Attribute | _: Literal => true
     case g: GetStructField => neverFails(g.child)

@@ -36,7 +36,7 @@ private[sparkzorder] final class ColumnDomains(
   /** The bounds of each block of files. */
   lazy val blocks: BlockBounds = plain.fold(BlockBounds.of(this))(_.blocks)
 
-  /** The same with an index of the column's values. */
+  /** The same bounds with an index of the column's values. */
   def withValues(known: KnownValues): ColumnDomains = new ColumnDomains(
     count,
     bounded,
@@ -49,7 +49,7 @@ private[sparkzorder] final class ColumnDomains(
     Some(known),
     Some(this))
 
-  /** The flags of a file: bits of the companion object. */
+  /** The flags of a file, made of the bits that the companion object defines. */
   def info(i: Int): Int = {
     def bit(words: Array[Long], value: Int) = if ((words(i >> 6) >>> i & 1L) != 0) value else 0
     bit(bounded, ColumnDomains.Bounded) | bit(noNulls, ColumnDomains.NoNulls) |

@@ -100,7 +100,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     ColumnDomains.of(merged.info, merged.min, merged.max)
   }
 
-  /** A column while it is made. It may change `info`, but `min` and `max` may be arrays of the index. */
+  /** A column that is being made. `info` may be changed; `min` and `max` may not, as the index may own them. */
   private case class Stored(info: Array[Byte], min: StatValues, max: StatValues)
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =

@@ -152,7 +152,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
       } yield test
     }
 
-  /** LIKE or a regular expression, by the beginning that the pattern requires of a text. */
+  /** LIKE or a regular expression, tested by the prefix with which a matching text must begin. */
   def text(e: Expression, pattern: LikePattern, t: DataType, negated: Boolean): FileTest = {
     val beginning = UTF8String.fromString(pattern.text)
     pattern.extent match {

@@ -35,7 +35,7 @@ private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
 /**
  * Decides for the entries of an index.
  *
- * @param identity of the index, see `LoadedIndex.identity`
+ * @param identity the identity of the index, see `LoadedIndex.identity`
  * @param lookup finds the entries of files
  */
 private[sparkzorder] final class EntryPruner(
@@ -70,8 +70,8 @@ private[sparkzorder] object FilePruner {
 }
 
 /**
- * The files of an index that some groups of tests keep. The groups are in the order of their evaluation,
- * and a file that several groups prune counts for the first of them.
+ * The files of an index that are left after several groups of tests. The groups are in the order of their
+ * evaluation. A file that several groups prune counts for the first of these groups.
  *
  * @param prunedBy the names of the groups
  * @param after for each group, a bitmap of the files that this group and the groups before it keep
@@ -128,7 +128,7 @@ private[sparkzorder] object KeptFiles {
   private def has(words: Array[Long], i: Int): Boolean = (words(i >> 6) >>> i & 1L) != 0
 
   /**
-   * Evaluates the groups, and first the group that prunes most files. Each further group tests only the
+   * Evaluates the groups, beginning with the group that prunes most files. Each further group tests only the
    * files that are left.
    *
    * @param groups names and tests

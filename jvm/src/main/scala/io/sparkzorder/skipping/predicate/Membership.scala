@@ -24,7 +24,7 @@ private[predicate] final case class Membership(
 
 private[predicate] object Membership {
 
-  /** A longer list of literals is used only where the predicate becomes an IN. */
+  /** The limit for lists of literals, except where the predicate becomes an IN. */
   private val MostElements = 2000
 
   def of(e: Expression): Option[Membership] =
@@ -50,8 +50,8 @@ private[predicate] object Membership {
   }
 
   /**
-   * A constant that is searched for a value, as in `'|a|b|' LIKE concat('%|', c, '|%')`. The value may hold
-   * wildcards of its own.
+   * A LIKE that searches a constant for a value, as in `'|a|b|' LIKE concat('%|', c, '|%')`. The value `c` may
+   * have wildcards, too.
    */
   private def pattern(e: Expression): Option[Membership] = e match {
     case l @ Like(Text(text), Parts(before, value, after), _)
@@ -66,11 +66,12 @@ private[predicate] object Membership {
       val isLong = from.size.toLong * until.size > (if (end.isEmpty) 2L else 500L) * MostElements
       if (isLong || (start + end).exists(wildcards.indexOf(_) >= 0)) None
       else {
-        // a longer value begins with the first end behind its start
+        // A value begins at `f` of the text. The first `end` at or after `f` is from `u` to `e`. A value that does
+        // not end before `e` begins with the text from `f` to `e`.
         val found = from.flatMap(f => until.find(_ >= f).map(u => (f, u, u + end.length)))
         val longest = if (end.isEmpty) text.length else 0
         val beginnings = found.iterator.flatMap { case (f, _, e) =>
-          // up to the first wildcard of the value
+          // a value with wildcards begins with text from `f` on, and then has its first wildcard
           (f to math.max(e, longest)).flatMap(k => wildcards.map(text.substring(f, k) + _)) ++
             (if (end.isEmpty) Nil else Seq(text.substring(f, e)))
         }.take(10 * MostElements).toList
@@ -145,7 +146,7 @@ private[predicate] object Membership {
     case _ => None
   }
 
-  /** The calls of the lambdas of `aggregate`, one inside the other. */
+  /** The result of `aggregate` as nested calls of its lambdas. */
   private def aggregated(
       list: Seq[Any],
       t: DataType,
@@ -168,8 +169,9 @@ private[predicate] object Membership {
   }
 
   /**
-   * False if the calls inside each other would grow too large, or if a call would stand inside of a lambda of the
-   * body, whose variables each of the calls has.
+   * True if the body uses the variable at most once, and not inside an inner lambda. With two uses, the size of
+   * the nested calls would double with each call. Inside an inner lambda, a nested call would come under a lambda
+   * that has the same variables as its own.
    */
   private def isOnce(v: NamedLambdaVariable, body: Expression): Boolean = {
     def isOf(e: Expression) = e match {
@@ -182,11 +184,11 @@ private[predicate] object Membership {
     }
   }
 
-  /** The greatest number of calls inside each other. */
+  /** The maximum depth of nested calls. */
   private val MostCalls = 64
 
   /**
-   * A function, inside of a predicate, that has the same result for all values except a few.
+   * A function inside a predicate. The function has the same result for all values except a few.
    *
    * @param default the result for most values. The result for NULL is NULL
    * @param others where the result may differ from `default`
@@ -208,7 +210,8 @@ private[predicate] object Membership {
           Folded.value(Branches.replaced(predicate, call, Literal(result, call.dataType)))
         val usual = Seq(value(f.default), value(null))
         def rows(wanted: Boolean) =
-          // nothing is known if most values or NULL give the wanted result, or if other columns decide
+          // nothing is known if most values, or NULL, give the wanted result, or if the result depends on other
+          // columns
           if (usual.contains(None) || usual.contains(Some(wanted))) None
           else Some(f.others match {
             case Rows(condition) => condition
