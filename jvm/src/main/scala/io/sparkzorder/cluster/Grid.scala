@@ -208,3 +208,52 @@ private[sparkzorder] object Box {
   def empty(columns: Int): Box =
     Box(new Array[Int](columns), new Array[Int](columns), new Array[Int](columns))
 }
+
+/** Numbers the files of the cells of a folder. */
+private[sparkzorder] object CellFiles {
+  // as shares of the wanted file size
+  private val MinFileFill = 0.5
+  private val MaxFileFill = 1.5
+
+  /**
+   * A cell that is much smaller than a file shares the file of a neighbour if both fit into one file. Beside
+   * a value of many rows there are such small cells, and no better cut avoids them.
+   *
+   * @param rows the number of rows of the folder
+   * @param files the wanted number of files
+   */
+  def number(
+      leaves: IndexedSeq[KdCuts.Leaf],
+      rows: Long,
+      files: Int,
+      firstFile: Int): IndexedSeq[Cell] = {
+    val sampled = leaves.map(_.rows.toLong).sum
+    val target = leaves.map(_.size).sum / files
+    // joined(i): leaf i shares the last file of the leaf before it
+    val joined = new Array[Boolean](leaves.length)
+    // size of the file that is open at the end of each leaf
+    val open = leaves.map(l => l.size / l.files).toArray
+    leaves.indices.drop(1).foreach { i =>
+      val own = leaves(i).size / leaves(i).files
+      val together = open(i - 1) + own
+      val smaller = math.min(open(i - 1), own)
+      val isOneRegion = leaves(i).region == leaves(i - 1).region
+      if (isOneRegion && smaller < MinFileFill * target && together <= MaxFileFill * target) {
+        joined(i) = true
+        if (leaves(i).files == 1) open(i) = together
+      }
+    }
+    var next = firstFile
+    leaves.indices.map { i =>
+      val leaf = leaves(i)
+      val first = if (joined(i)) next - 1 else next
+      next = first + leaf.files
+      Cell(
+        leaf.rows.toDouble / sampled * rows,
+        first,
+        leaf.files,
+        leaf.box,
+        leaf.region)
+    }
+  }
+}

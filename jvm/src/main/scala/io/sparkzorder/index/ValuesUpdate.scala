@@ -104,11 +104,15 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val (useful, empty) = written.partition(_.part.files.count > 0)
     empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
     if (useful.nonEmpty) {
-      // the old parts of a column stay if the new parts cover fewer files
-      val rebuilt = columns.filter(_.isRebuilt).filter { c =>
-        useful.filter(_.part.column == c.name).map(_.part.files.count.toLong).sum >= c.files
+      val live = (0 until table.size).filter(table.isLive)
+        .map(i => (table.path(i), table.lengths(i), table.modified(i))).toSet
+      val replaced = columns.filter(_.isRebuilt).flatMap { c =>
+        val again = useful.map(_.part).filter(_.column == c.name).flatMap(p => states(p.files)).toSet
+        // a part stays if it alone has the values of a file that could not be read again
+        values.of(c.name).filter(p =>
+          p.domain != c.toRead.domain.text || statesOf(p).forall(_.intersect(live).subsetOf(again)))
       }
-      name(useful, rebuilt.map(_.name), values.parts)
+      name(useful, replaced.map(_.name).toSet, values.parts)
     }
     (written.flatMap(_.missed) ++ unreadable).distinct
   }
@@ -181,7 +185,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    */
   private def name(
       written: Seq[WrittenPart],
-      rebuilt: Seq[String],
+      replaced: Set[String],
       known: Seq[HeaderValuesPart]): Unit = {
     val names = known.map(_.name).toSet
     var unused = Seq.empty[WrittenPart]
@@ -190,7 +194,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         .filter(_.values.isDefined)
         .getOrElse(throw new FileNotFoundException(s"the index of $root was dropped meanwhile"))
       val was = header.values.get
-      val kept = was.parts.filterNot(p => names(p.name) && rebuilt.exists(p.isOf))
+      val kept = was.parts.filterNot(p => replaced(p.name))
       val others = kept.filterNot(p => names(p.name))
       val (used, useless) =
         written.partition(w => was.columns.exists(named(w).isOf) && !hasAll(others, w.part))
@@ -220,13 +224,20 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
   /** True if parts that another session has added meanwhile already have all values of `part`. */
   private def hasAll(others: Seq[HeaderValuesPart], part: ValuesPart): Boolean = {
-    def states(f: CoveredFiles) = (0 until f.size).filter(f.covered(_))
-      .map(i => (new String(f.paths(i), UTF_8), f.lengths(i), f.modified(i))).toSet
     val same = others.filter(p => p.isOf(part.column) && p.domain == part.domain)
-    same.nonEmpty && Try(same.flatMap { p =>
-      states(LoadedValues.head(new Path(store.home, p.name), p, conf).files)
-    }.toSet).toOption.exists(has => states(part.files).subsetOf(has))
+    same.nonEmpty && {
+      val has = same.map(statesOf)
+      has.forall(_.isDefined) && states(part.files).subsetOf(has.flatten.flatten.toSet)
+    }
   }
+
+  /** The files whose values a part has, each as path, length and time; None if the part is damaged. */
+  private def statesOf(part: HeaderValuesPart): Option[Set[(String, Long, Long)]] =
+    Try(states(LoadedValues.head(new Path(store.home, part.name), part, conf).files)).toOption
+
+  private def states(files: CoveredFiles): Set[(String, Long, Long)] =
+    (0 until files.size).filter(files.covered(_))
+      .map(i => (new String(files.paths(i), UTF_8), files.lengths(i), files.modified(i))).toSet
 
   /**
    * The files that exist at the given paths below the root, by path. A few files of a large table are looked up

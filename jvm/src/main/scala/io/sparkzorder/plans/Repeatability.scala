@@ -3,8 +3,10 @@
 
 package io.sparkzorder.plans
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 
+import org.apache.spark.SparkEnv
 import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.catalog.HiveTableRelation
 import org.apache.spark.sql.catalyst.expressions._
@@ -28,6 +30,7 @@ import org.apache.spark.sql.execution.datasources.v2.{
 }
 import org.apache.spark.sql.execution.exchange.ReusedExchangeExec
 import org.apache.spark.sql.types._
+import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 import io.sparkzorder.ordering.TypeBridge
 
@@ -176,11 +179,29 @@ private[sparkzorder] object Repeatability {
           case _ => false
         }
       case scan: FileSourceScanLike => mayBy(scan.relation.options)
-      case _: HiveTableRelation | _: DataSourceV2ScanRelation | _: DataSourceV2Relation |
-          _: BatchScanExec => mayBy(Map.empty)
+      case relation: DataSourceV2Relation => mayBy(relation.options.asScala.toMap)
+      case scanned: DataSourceV2ScanRelation => mayBy(scanned.relation.options.asScala.toMap)
+      case scan: BatchScanExec => mayBy(optionsOf(scan.scan))
+      case _: HiveTableRelation => mayBy(Map.empty) || mayRddsLeaveFilesOut
+      // a class of another module
+      case scan if scan.getClass.getSimpleName == "HiveTableScanExec" =>
+        mayBy(Map.empty) || mayRddsLeaveFilesOut
       case _ => false
     }
   }
+
+  /** The read options of a scan; they are a field of each scan of files, but of no class that all have. */
+  private def optionsOf(scan: Scan): Map[String, String] = scan match {
+    case files: FileScan with Product =>
+      files.productIterator.collectFirst { case m: CaseInsensitiveStringMap => m.asScala.toMap }
+        .getOrElse(Map.empty)
+    case _ => Map.empty
+  }
+
+  /** True by the settings of Spark's core, which Spark 3.5 reads tables of Hive by. */
+  private def mayRddsLeaveFilesOut: Boolean = Option(SparkEnv.get).exists(env =>
+    Seq("ignoreMissingFiles", "ignoreCorruptFiles")
+      .exists(s => env.conf.getBoolean(s"spark.files.$s", defaultValue = false)))
 
   /** Leaves that give the same rows when they are read again: files, and rows of the plan itself. */
   private def isStored(leaf: QueryPlan[_]): Boolean = leaf match {

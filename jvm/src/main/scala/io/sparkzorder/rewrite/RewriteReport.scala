@@ -39,12 +39,18 @@ private[rewrite] final class RewriteReport(
   private val plans = done.map(_.plan)
   private val replaced = done.flatMap(_.replaced)
 
-  private val rewritten: Seq[FormatFile] =
-    if (rounds.size == 1) plans.flatMap(_.files)
-    else {
-      val before = considered.map(_.path).toSet
-      plans.flatMap(_.files).filter(f => before(f.path))
-    }
+  /** For each batch, its inputs that are no files between two passes. */
+  private val inputs: Seq[(BatchPlan, Seq[FormatFile])] = {
+    val before = considered.map(_.path).toSet
+    plans.map(p => p -> p.files.filter(f => rounds.size == 1 || before(f.path)))
+  }
+
+  private val rewritten: Seq[FormatFile] = inputs.flatMap(_._2)
+
+  /** Counted where a batch has no file between two passes; the formats do not know the rows of each file. */
+  private def rows: Long = inputs.map { case (p, files) =>
+    if (files.size == p.files.size) p.rows.sum else files.map(_.records).sum
+  }.sum
 
   /** For each batch, its new files that are still there when the statement ends; None in a DRY RUN. */
   private val added: Seq[(BatchPlan, Option[IndexedSeq[FormatFile]])] = {
@@ -78,7 +84,7 @@ private[rewrite] final class RewriteReport(
       skipped = considered.size.toLong - rewritten.size,
       startMs = startMs,
       endMs = System.currentTimeMillis(),
-      rows = if (rounds.size == 1) plans.map(_.rows.sum).sum else rewritten.map(_.records).sum,
+      rows = rows,
       sampledRows = plans.map(_.sampledRows).sum,
       shuffleBytes = effort.fold(replaced.map(_.shuffleBytes).sum)(_.shuffleBytes),
       publishMs = replaced.map(_.publishMs).sum,

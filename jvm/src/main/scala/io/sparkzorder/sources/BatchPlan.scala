@@ -134,9 +134,12 @@ private[sparkzorder] final case class RegionPlan(
  * Delta and Iceberg skips. If the directory cannot be written, a plan is lost when its statement ends.
  *
  * @param columns by which folders are laid out
+ * @param names of the columns, which a rename does not change if the format has such names
  */
-private[sparkzorder] class RegionPlans(store: PlanStore, columns: Seq[OrderingColumn]) {
-  private val names = columns.map(_.name)
+private[sparkzorder] class RegionPlans(
+    store: PlanStore,
+    columns: Seq[OrderingColumn],
+    names: Seq[String]) {
   private val types = columns.map(_.dataType.json)
 
   /** The regions of a plan; None if the plan is gone, damaged, or one by other columns. */

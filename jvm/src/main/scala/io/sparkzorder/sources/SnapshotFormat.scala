@@ -138,13 +138,16 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extends TableSnapshot {
   override def leftOut: Seq[String] = Nil
 
+  /** Of each ordering column, a name that a rename does not change. */
+  protected def layoutNames: Seq[String]
+
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
 
   override lazy val plans: Option[RegionPlans] =
     if (columns.isEmpty) None
     else {
       val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
-      Some(new RegionPlans(new PlanStore(new Path(table.location), conf), columns))
+      Some(new RegionPlans(new PlanStore(new Path(table.location), conf), columns, layoutNames))
     }
 
   override def finish(done: Seq[Rewritten], statement: Statement): Unit =

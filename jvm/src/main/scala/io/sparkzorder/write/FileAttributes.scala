@@ -98,9 +98,10 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     if (status.hasAcl) fs.removeAcl(path)
     wanted.group.filter(_ != status.getGroup).foreach(g =>
       ifAllowed(path)(fs.setOwner(path, null, g)))
-    val bits = wanted.bitsFor(fs.getFileStatus(path).getGroup)
-    fs.setPermission(path, bits)
-    if (wanted.entries.nonEmpty) fs.setAcl(path, wanted.aclSpec.asJava)
+    val allowed = wanted.ofGroup(fs.getFileStatus(path).getGroup)
+    // a list has the bits as well
+    if (allowed.entries.isEmpty) fs.setPermission(path, allowed.bits)
+    else fs.setAcl(path, allowed.aclSpec.asJava)
     wanted.owner.filter(_ != status.getOwner).foreach(o =>
       ifAllowed(path)(fs.setOwner(path, o, null)))
   }
@@ -143,7 +144,7 @@ private[write] object LocalAttributes {
     val names = local(path).getFileSystem.getUserPrincipalLookupService
     wanted.group.filter(_ != has.group.getName).foreach(g =>
       ifAllowed(view.setGroup(names.lookupPrincipalByGroupName(g))))
-    val bits = wanted.bitsFor(view.readAttributes().group.getName)
+    val bits = wanted.ofGroup(view.readAttributes().group.getName).bits
     val permissions =
       PosixFilePermissions.fromString(bits.toString.take(9).replaceAll("[tT]$", "x"))
     if (has.permissions != permissions) view.setPermissions(permissions)
@@ -175,15 +176,32 @@ private[write] final case class Protection(
     owner: Option[String]) {
 
   /**
-   * The bits of a file whose group is `actual`. If `actual` is not the group of the replaced files, its
+   * The protection of a file whose group is `actual`. If `actual` is not the group of the replaced files, its
    * members had the rights of all others before, and the members of the earlier group are among all others
-   * now. So the group and all others get only the rights that both had before.
+   * now. So the group and all others get only the rights that both had before, and there is no list.
    */
-  def bitsFor(actual: String): FsPermission =
-    if (group.contains(actual)) bits
+  def ofGroup(actual: String): Protection =
+    if (group.contains(actual)) this
     else {
-      val both = bits.getGroupAction.and(bits.getOtherAction)
-      new FsPermission(bits.getUserAction, both, both)
+      val alone = withoutEntries
+      val both = alone.getGroupAction.and(alone.getOtherAction)
+      copy(bits = new FsPermission(alone.getUserAction, both, both), entries = Nil)
+    }
+
+  /** Bits that allow no user more than bits and list together. */
+  def withoutEntries: FsPermission =
+    if (entries.isEmpty) bits
+    else {
+      val mask = bits.getGroupAction
+      val named = entries.filter(_.getName != null).map(_.getPermission)
+      val unnamed = entries
+        .find(e => e.getName == null && e.getType == AclEntryType.GROUP)
+        .map(_.getPermission).getOrElse(FsAction.NONE)
+      val all = named.foldLeft(FsAction.ALL)(_ and _)
+      new FsPermission(
+        bits.getUserAction,
+        unnamed.and(mask).and(all),
+        bits.getOtherAction.and(all))
     }
 
   def aclSpec: Seq[AclEntry] =
@@ -212,31 +230,16 @@ private[write] object Protection {
     else if (known.size == 1) known.headOption
     else {
       val groups = known.flatMap(_.group).distinct
-      val bits = known.map(withoutEntries).reduce(and)
+      val bits = known.map(_.withoutEntries).reduce(and)
       val one = Protection(
         bits,
         Nil,
         if (groups.size == 1) groups.headOption else None,
         if (known.map(_.owner).distinct.size == 1) known.head.owner else None)
       // a member of one file's group had only the rights of "others" to a file of another group
-      Some(if (groups.size == 1) one else one.copy(bits = one.bitsFor("")))
+      Some(if (groups.size == 1) one else one.ofGroup(""))
     }
   }
-
-  private def withoutEntries(p: Protection): FsPermission =
-    if (p.entries.isEmpty) p.bits
-    else {
-      val mask = p.bits.getGroupAction
-      val named = p.entries.filter(_.getName != null).map(_.getPermission)
-      val group = p.entries
-        .find(e => e.getName == null && e.getType == AclEntryType.GROUP)
-        .map(_.getPermission).getOrElse(FsAction.NONE)
-      val all = named.foldLeft(FsAction.ALL)(_ and _)
-      new FsPermission(
-        p.bits.getUserAction,
-        group.and(mask).and(all),
-        p.bits.getOtherAction.and(all))
-    }
 
   private def and(a: FsPermission, b: FsPermission): FsPermission = new FsPermission(
     a.getUserAction.and(b.getUserAction),

@@ -68,6 +68,22 @@ class HdfsAclSuite extends HdfsTestBase {
     }
   }
 
+  test("where the process may not give the files' group, the other group gets no rights by the list") {
+    withHdfsTable { dir =>
+      writeTo(dir, shuffled(400, 2).selectExpr("*", "0 p"), "p")
+      filesOf(dir, "p=0").foreach { f =>
+        cluster.superuser.setOwner(f, null, "sales")
+        setAcl(f, "user::rw-,user:bob:r--,group::r--,mask::r--,other::---")
+      }
+      optimized(dir)
+      for (f <- filesOf(dir, "p=0")) {
+        assert(cluster.superuser.getFileStatus(f).getGroup !== "sales")
+        assert(acl(f) === Set.empty)
+        assert(bits(f) === "rw-------")
+      }
+    }
+  }
+
   test("staged and retained files of a closed partition are closed") {
     withHdfsTable { dir =>
       writeTo(dir, shuffled(400, 2).selectExpr("*", "id % 2 p"), "p")

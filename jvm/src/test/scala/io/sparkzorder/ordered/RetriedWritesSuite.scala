@@ -138,6 +138,19 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
       val tolerant = spark.read.option("ignoreCorruptFiles", "true").parquet(s"$dir/files")
       assert(
         Repeatability.obstacle(tolerant.queryExecution.analyzed).exists(_.contains("left out")))
+      // Spark's other reader of files
+      inConf("spark.sql.sources.useV1SourceList" -> "") {
+        for (tolerates <- Seq("false", "true")) {
+          val rows = spark.read.option("ignoreMissingFiles", tolerates).parquet(s"$dir/files")
+          val plans = Seq(rows.queryExecution.analyzed, rows.queryExecution.optimizedPlan)
+          val cached = rows.cache().queryExecution.withCachedData
+          for (plan <- plans :+ cached) {
+            val why = Repeatability.obstacle(plan)
+            assert(why.isDefined === tolerates.toBoolean, plan)
+          }
+          rows.unpersist()
+        }
+      }
     }
   }
 

@@ -423,6 +423,36 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
+  test("of many parts, REFRESH keeps the one with the values of a file that cannot be read again", Slow) {
+    withTableDir { dir =>
+      scattered(dir, 2)
+      create(dir, "u")
+      (1 to 21).foreach { i =>
+        if (i == 15) {
+          val bad = new File(dir, dataFiles(dir).head.name)
+          val (bytes, time) = (Files.readAllBytes(bad.toPath), bad.lastModified)
+          java.util.Arrays.fill(bytes, 4, 200, 0x5a.toByte)
+          Files.write(bad.toPath, bytes)
+          assert(bad.setLastModified(time))
+        }
+        scattered(dir, 1, rows = 5, from = i * 10000)
+        sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
+      }
+      def parts = partsOf(dir).map(_.getName).toSet
+      assert(storeOf(dir).newest.isDefined)
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      val few = parts
+      // the job over all files failed, and its halves made several parts
+      assert(few.size < 10)
+      (1 to 3).foreach(_ => sql(s"REFRESH ZORDER INDEX ON '$dir'").collect())
+      assert(parts === few)
+      val summary = ValuesUpdate.summaries(
+        new HadoopPath(s"file:$dir"),
+        spark.sessionState.newHadoopConf())
+      assert(summary.map(_.uncovered) === Seq(0L))
+    }
+  }
+
   test("an index of values that says something wrong is noticed") {
     withTableDir { dir =>
       scattered(dir, 6)

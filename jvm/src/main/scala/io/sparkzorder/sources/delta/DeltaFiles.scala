@@ -57,6 +57,7 @@ private[delta] final class DeltaSnapshot(
   def firstVersion(run: String): Long = format.firstVersion(run, state.version)
 
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
+  override protected def layoutNames: Seq[String] = DeltaLayouts.names(columns, state.schema)
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
     format.rows(this, session, files.map(_.asInstanceOf[DeltaFile]))

@@ -49,7 +49,10 @@ private[delta] object DeltaLayouts {
 
   /** Names the columns as the data files do, so that a rename does not matter. */
   def key(columns: Seq[OrderingColumn], schema: StructType): String =
-    columns.map(c => physical(c.parts, schema).mkString(".")).mkString(Separator)
+    names(columns, schema).mkString(Separator)
+
+  def names(columns: Seq[OrderingColumn], schema: StructType): Seq[String] =
+    columns.map(c => physical(c.parts, schema).mkString("."))
 
   /** Name parts of a column in the files and in their statistics. */
   def physical(parts: Seq[String], schema: StructType): Seq[String] = {

@@ -42,7 +42,8 @@ private[iceberg] final class IcebergSnapshot(
     else Seq(s"${left.size} files of partitions by a dropped column are left as they are")
 
   override def columns: Seq[OrderingColumn] = fields.map(_.column)
-  override def layoutKey: String = fields.map(_.id).mkString(",")
+  override def layoutKey: String = layoutNames.mkString(",")
+  override protected def layoutNames: Seq[String] = fields.map(_.id.toString)
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit =
     format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))

@@ -162,7 +162,10 @@ private[plain] final class PlainSnapshot(
 
 /** The plans of a plain table. A plain table also has a stored grid for later writes. */
 private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
-    extends RegionPlans(new PlanStore(table.root, table.conf), inputs.columns) {
+    extends RegionPlans(
+      new PlanStore(table.root, table.conf),
+      inputs.columns,
+      inputs.columns.map(_.name)) {
 
   /** Also updates the stored grid, because a later batch of the plan knows only the rows of its region. */
   override def write(plan: RegionPlan): Unit = {

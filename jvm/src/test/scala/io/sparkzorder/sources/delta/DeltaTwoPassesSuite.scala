@@ -68,6 +68,18 @@ class DeltaTwoPassesSuite extends DeltaTestBase with FormatTwoPassesTests {
     }
   }
 
+  test("the number of rows of two passes is counted where Delta does not know it") {
+    withTables {
+      withSQLConf("spark.databricks.delta.stats.collect" -> "false") {
+        create("t", files = 8)
+      }
+      val bytes = files("t").map(_.size).sum
+      val options = s"OPTIONS (targetFileSize = '${bytes / 40}', batchSize = '${bytes / 5}')"
+      val row = sql(s"OPTIMIZE TABLE t ZORDER BY (a, b) $options").head()
+      assert(metric(row, "numRows") === spark.table("t").count())
+    }
+  }
+
   test("VACUUM leaves plans; RESTORE to a state between the passes goes on; a clone begins anew") {
     withTables {
       create("t", files = 8, rows = 8000)
