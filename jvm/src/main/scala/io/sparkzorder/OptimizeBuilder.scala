@@ -13,9 +13,8 @@ import io.sparkzorder.util.StatementText
  * Builds an OPTIMIZE statement. `ZOrderTable.optimize` returns a new builder. A builder is
  * immutable: each method that adds a clause returns a new builder.
  *
- * `executeCompaction`, `executeZOrderBy` and `executeZOrderByAuto` run the statement and return its
- * result row. `toString`
- * returns the statement so far.
+ * `executeCompaction`, `executeZOrderBy` and `executeZOrderByAuto` run the statement and return its result
+ * row. `toString` returns the statement so far, without ZORDER BY.
  *
  * @since 0.1.0
  */

@@ -48,7 +48,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     }
   }
 
-  /** Sessions that end may take away our jar, see [[OwnJar]]. */
+  /** Loads all our classes now, because the end of a session may close our jar; see [[OwnJar]]. */
   private def loadAll(): Unit = {
     OwnJar.loadClasses()
     Json.readClassFiles(
@@ -69,14 +69,15 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
-    // after Spark has pushed filters down as far as it does, and before scans of other formats take them
+    // after Spark has pushed filters down, and before scans of other formats take these filters
     extensions.injectPreCBORule(_ => ImpliedFilters)
-    // tables whose format lists the files and knows their bounds
+    // tells our scan rules how to recognize a table whose format itself lists the files and knows their bounds
     FormatTable.findBy(TableFormats.skipping, TableFormats.takesRanges)
-    // scans get the keys of joins as filters; Spark builds its optimizer anew for every query
+    // JoinFilters gives scans the keys of joins as filters. Spark builds its optimizer anew for every query,
+    // so each query calls this function.
     extensions.injectOptimizerRule { session =>
       LastRules.ensure(session.experimental, JoinFilters)
-      // scans of Delta and Iceberg tables are recorded if that is wanted
+      // records the scans of Delta and Iceberg tables, if the settings ask for it
       LastRules.ensure(session.experimental, WatchScans)
       DerivedRanges
     }
@@ -86,8 +87,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectQueryStagePrepRule(_ => SetCellPartitionSize)
     extensions.injectQueryStageOptimizerRule(_ => CoalesceWriteCells)
     extensions.injectQueryStageOptimizerRule(_ => ListedAgain)
-    // scans see a committed run of OPTIMIZE completely or not at all, whatever other extensions
-    // plan; Spark makes this strategy at the root of a plan, before any scan is planned
+    // Our strategies plan before those of all other extensions, so that a scan sees a committed run of OPTIMIZE
+    // completely or not at all. Spark calls this function when it begins a plan, before any scan is planned.
     extensions.injectPlannerStrategy { session =>
       FirstStrategies.ensure(
         session,
@@ -98,7 +99,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
 }
 
 object ZOrderExtensions {
-  // Spark may apply this class twice to one object: as a service and by its setting
+  // Spark may apply this class twice to one SparkSessionExtensions: as a service and by the setting
   private val seen =
     Collections.newSetFromMap(new WeakHashMap[SparkSessionExtensions, java.lang.Boolean])
 

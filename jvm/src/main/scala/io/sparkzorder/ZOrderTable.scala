@@ -53,7 +53,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   /** Lists the runs that changed the table's layout, newest first. */
   def history(): DataFrame = run(s"SHOW LAYOUT HISTORY $target")
 
-  /** @param limit how many runs at most, at least 1 */
+  /** @param limit the greatest number of runs to list; at least 1 */
   def history(limit: Int): DataFrame = {
     require(limit >= 1, s"limit must be at least 1, but is $limit")
     history().limit(limit)

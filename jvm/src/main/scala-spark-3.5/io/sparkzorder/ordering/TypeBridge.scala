@@ -9,7 +9,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** Types in Spark 3.5, where strings have no collations. */
 private[sparkzorder] object TypeBridge {
 
-  /** Whether it is STRING, CHAR or VARCHAR. */
+  /** Whether the type is STRING, CHAR or VARCHAR. Spark 3.5 orders all their values by their bytes. */
   def isTextInBinaryOrder(dataType: DataType): Boolean = dataType match {
     case _: StringType | _: CharType | _: VarcharType => true
     case _ => false
@@ -18,6 +18,6 @@ private[sparkzorder] object TypeBridge {
   /** Compares two strings by their bytes; Spark 4 calls this `binaryCompare`. */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.compareTo(b)
 
-  /** The name of a parameter in this line's UNEXPECTED_INPUT_TYPE. */
+  /** How Spark's error UNEXPECTED_INPUT_TYPE names a parameter: in Spark 3.5 by a number, from 1 on. */
   def parameterName(index: Int): String = (index + 1).toString
 }

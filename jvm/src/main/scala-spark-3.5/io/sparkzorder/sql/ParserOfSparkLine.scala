@@ -5,5 +5,5 @@ package io.sparkzorder.sql
 
 import org.apache.spark.sql.catalyst.parser.ParserInterface
 
-/** Parser methods of Spark 3.5: none of its own; parameters are bound in the analyzed plan. */
+/** Spark 3.5 adds no parser method. The analyzer of Spark 3.5 binds the parameters of a statement. */
 private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInterface => }

@@ -6,7 +6,7 @@ package io.sparkzorder.sql
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.Origin
 
-/** Spark 3.5 has no scripts: its parser has refused the text before. */
+/** Spark 3.5 has no SQL scripts, and its parser refuses the text of a script before this method is called. */
 private[sql] object ScriptPlans {
 
   def replace(script: LogicalPlan)(

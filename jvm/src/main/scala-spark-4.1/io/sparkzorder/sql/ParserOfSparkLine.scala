@@ -13,8 +13,8 @@ import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.types.StructType
 
 /**
- * Parser methods from Spark 4.1 on. Parameters are substituted inside Spark's parser there (SPARK-53573),
- * by Spark's own grammar, so our predicate is shown to it as the WHERE of a query.
+ * Parser methods from Spark 4.1 on. There, Spark's parser itself substitutes parameters (SPARK-53573), and its
+ * grammar does not know our statements. So Spark's parser gets our predicate as the WHERE clause of a query.
  */
 private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInterface =>
 
@@ -29,7 +29,7 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
   private def conditionWithParameters(
       predicate: StatementPart,
       context: ParameterContext): Expression =
-    // refuses what is more than one expression, such as `x = 1 GROUP BY y`
+    // this call refuses a text that is more than one expression, such as `x = 1 GROUP BY y`
     predicate.read(delegate.parseExpression) match {
       case refusedByTheCaller: Alias => refusedByTheCaller
       case plain if !predicate.text.exists(c => c == ':' || c == '?') => plain
@@ -45,11 +45,14 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
     }
 
   /**
-   * A query with this predicate at the same line and column. The white space before the predicate stands
-   * for `OPTIMIZE t WHERE` at least, so the first line has room, or the predicate is on a later line.
+   * A query with the predicate at the line and column that it has in our statement, so that errors point to
+   * the right place. The white space before the predicate stands for `OPTIMIZE t WHERE` at least, which is
+   * longer than `SELECT 1 WHERE`. A first line that is too short for the query may become longer, because the
+   * predicate is then on a later line.
    *
-   * @param markers the number of `?` before the predicate, as in `IDENTIFIER(?)`: their values are not
-   *   those of the predicate
+   * @param predicate the predicate after white space in place of all text before it
+   * @param markers the number of `?` before the predicate, as in `IDENTIFIER(?)`. The query selects as many
+   *   `?`, so that the predicate gets its own values
    */
   private def asQuery(predicate: String, markers: Int): String = {
     val query = s"SELECT ${if (markers == 0) "1" else Seq.fill(markers)("?").mkString(",")} WHERE"
@@ -63,7 +66,7 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
       .takeWhile(_.getStartIndex < predicate.first.getStartIndex)
       .count(_.getText == "?")
 
-  /** The same error, with the text of the statement. */
+  /** The same error, which shows our statement in place of the query. */
   private def inStatement(e: AnalysisException, statement: String): AnalysisException =
     e.context.headOption.filter(_ => e.getCondition != null).fold(e) { at =>
       val (from, to) = (Some(at.startIndex), Some(at.stopIndex))

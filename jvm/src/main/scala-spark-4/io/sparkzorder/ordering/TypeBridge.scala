@@ -23,6 +23,6 @@ private[sparkzorder] object TypeBridge {
    */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
 
-  /** The name of a parameter in this line's UNEXPECTED_INPUT_TYPE. */
+  /** How Spark's error UNEXPECTED_INPUT_TYPE names a parameter: in Spark 4 by an ordinal such as "first". */
   def parameterName(index: Int): String = TypeUtils.ordinalNumber(index)
 }

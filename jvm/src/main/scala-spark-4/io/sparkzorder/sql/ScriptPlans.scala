@@ -7,13 +7,17 @@ import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.trees.{CurrentOrigin, Origin}
 
-/** The plan of a script. Spark's own transform loses handlers, so each kind of block is copied here. */
+/**
+ * Replaces statements in the plan of a script. Spark's own transform loses the handlers of a block, so each
+ * kind of block is copied here.
+ */
 private[sql] object ScriptPlans {
 
   /**
-   * Replaces statements that are a query `SELECT name`.
+   * Replaces statements of the form `SELECT name`: [[Script]] shows such a query to the next parser in place of
+   * each of our statements.
    *
-   * @param ours the plan for a name and its position; None for a query that stays
+   * @param ours from the name and the position of a query to our plan and its position; None if the query stays
    */
   def replace(script: LogicalPlan)(
       ours: (String, Origin) => Option[(LogicalPlan, Origin)]): LogicalPlan = {

@@ -134,8 +134,8 @@ private[sparkzorder] final class BitInterleaver(columns: Int) {
     else (low(column) >>> (120 - 8 * depth)).toByte
 
   /**
-   * Writes one level. Up to eight bytes are interleaved in one long. A larger level is interleaved
-   * in groups of eight bytes: successive chunks of a group start m bits apart.
+   * Writes one level. Up to eight bytes are interleaved in one long. A larger level is interleaved in groups of
+   * eight bytes. A group has eight chunks, each with one bit of every byte. Successive chunks start m bits apart.
    */
   private def writeLevel(m: Int, out: Array[Byte], at: Int): Unit =
     if (m <= BitSpread.MaxStride) {
@@ -247,7 +247,7 @@ private[sparkzorder] object ZValues {
  */
 private[sparkzorder] object BitSpread {
 
-  /** The largest stride at which the eight bits of a byte fit into a long. */
+  /** The greatest number of bytes that fit into a long when they are interleaved. */
   val MaxStride = 8
 
   private val tables: Array[Array[Long]] =

@@ -33,19 +33,20 @@ private[sparkzorder] final class HilbertCurve private (val columns: Int) extends
   private val highestShift = (steps - 1) * chunkBits
 
   /**
-   * The state at the first chunk. That chunk can begin with levels above those of the grid. Their
-   * cells and digits are 0, and each of them turns the axes once, which this state compensates.
+   * The state at the first chunk. All chunks have equally many levels, so the first chunk can begin with levels
+   * above those of the grid. The cells and digits of such levels are 0. Each such level turns the axes once, so
+   * this state starts with the axes turned back as often.
    */
   private val start = Math.floorMod(levels - steps * levelsPerStep, columns) << chunkBits
 
   /**
-   * Maps a state and a chunk to an entry. The state consists of the rotation of the axes and, in
-   * the lower bits, the corner at which the curve enters, repeated for each level of the chunk.
-   * Mirroring flips bits, so `state ^ chunk` is the index for the corner 0, and `columns *
-   * 2^chunkBits` entries are enough.
+   * Maps a state and a chunk to an entry. The state consists of the rotation of the axes and, in the lower
+   * bits, the corner at which the curve enters, repeated for each level of the chunk. Another corner mirrors
+   * the curve, which only flips bits of the chunk. So the table has entries for the corner 0 alone, `columns *
+   * 2^chunkBits` of them, and `state ^ chunk` is the index of the entry.
    *
-   * The lower bits of an entry are the digits of the chunk. The upper bits, by XOR, turn the state
-   * into the next one.
+   * The lower bits of an entry are the digits of the chunk. The XOR of the state and the upper bits is the next
+   * state.
    */
   @transient private val table: Array[Int] = {
     val cells = new HilbertCells(columns)
@@ -163,8 +164,8 @@ private[bits] final class HilbertCells(axes: Int) {
   def entryCorner(digit: Int): Int = if (digit == 0) 0 else grayCode((digit - 1) & ~1)
 
   /**
-   * By how much the axes turn in the cell of a digit, so that the curve leaves the cell next to the
-   * following one.
+   * By how much the axes turn in the cell of a digit, so that the curve leaves this cell at the side of the
+   * next cell.
    */
   def turns(digit: Int): Int =
     if (digit == 0) 1

@@ -15,7 +15,7 @@ import java.math.BigInteger
  */
 private[sparkzorder] object OrderedLongs {
 
-  /** -0.0 equals 0.0, and every NaN is one value above all others, as Spark orders them. */
+  /** As in Spark's order, -0.0 and 0.0 are one value, and all NaNs are one value above all others. */
   def ofFloat(value: Float): Long = {
     // adding 0.0 turns -0.0 into 0.0; floatToIntBits returns the same bits for every NaN
     val bits = java.lang.Float.floatToIntBits(value + 0.0f)
@@ -24,7 +24,7 @@ private[sparkzorder] object OrderedLongs {
     (bits ^ ((bits >> 31) & Int.MaxValue)).toLong
   }
 
-  /** -0.0 equals 0.0, and every NaN is one value above all others, as Spark orders them. */
+  /** As in Spark's order, -0.0 and 0.0 are one value, and all NaNs are one value above all others. */
   def ofDouble(value: Double): Long = {
     val bits = java.lang.Double.doubleToLongBits(value + 0.0d)
     bits ^ ((bits >> 63) & Long.MaxValue)

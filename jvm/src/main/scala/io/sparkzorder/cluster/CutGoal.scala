@@ -16,7 +16,7 @@ private[sparkzorder] final case class CutGoal(
 
   private val isEven = weights.distinct.size <= 1
 
-  // equal weights give exactly the cuts of no weights
+  // with equal weights, the cuts are exactly those without weights
   def weight(column: Int): Double = if (isEven) 1.0 else weights(column)
 }
 
@@ -25,7 +25,7 @@ private[sparkzorder] object CutGoal {
   /** Equally many point queries on each column. */
   val even: CutGoal = CutGoal()
 
-  /** A larger sample would take minutes to be cut by recorded queries, and is cut by weights. */
+  /** A larger sample is cut by weights alone, because cutting it by recorded queries would take minutes. */
   val MaxRowsForQueries = 4000000L
 }
 
@@ -60,7 +60,7 @@ private[cluster] final case class RankedBox(weight: Double, sides: Array[Array[(
 
   def restricts(column: Int): Boolean = sides(column) != null
 
-  /** True if some rank from `lowest` to `highest` matches in a column that is restricted. */
+  /** True if some rank from `lowest` to `highest` matches. The box must restrict the column. */
   def meets(column: Int, lowest: Int, highest: Int): Boolean = {
     val intervals = sides(column)
     var i = 0
@@ -93,7 +93,11 @@ private[cluster] final class QueryCuts(columns: IndexedSeq[RankedColumn], goal: 
   val boxes: Array[RankedBox] =
     goal.queries.map(q => q.copy(weight = q.weight / total).ranked(columns)).toArray
 
-  /** Those of the boxes, which all meet the cell, that meet one side of a cut. */
+  /**
+   * The boxes that meet one side of a cut.
+   *
+   * @param boxes boxes that meet the cell that is cut, so that only the column of the cut decides
+   */
   def on(boxes: Array[RankedBox], column: Int, lowest: Int, highest: Int): Array[RankedBox] =
     boxes.filter(b => !b.restricts(column) || b.meets(column, lowest, highest))
 
@@ -130,8 +134,8 @@ private[cluster] final class QueryCuts(columns: IndexedSeq[RankedColumn], goal: 
   }
 
   /**
-   * The ranks at which intervals of the boxes begin, and the ranks after the ends of the intervals. If
-   * there are more than `MaxEnds`, evenly chosen ones.
+   * The ranks at which intervals of the boxes begin, and the ranks after the ends of the intervals: the cuts
+   * that are worth a trial. If there are more than `MaxEnds` such ranks, `MaxEnds` of them at even steps.
    */
   def ends(boxes: Array[RankedBox], column: Int, lowest: Int, highest: Int): Array[Int] = {
     val all = boxes.filter(_.restricts(column)).flatMap(_.sides(column))

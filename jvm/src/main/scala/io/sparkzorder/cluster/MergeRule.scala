@@ -34,14 +34,15 @@ private[sparkzorder] final class RuledFiles(
  * number in an ideal layout. Earlier runs are merged into the new run only when the excess would
  * otherwise be above [[MergeRule.ExcessLimit]]. A choice consists of the smallest earlier runs, up
  * to some number of them. Among the choices that meet the limit, the rule takes the choice that
- * saves the most files of a point query for each byte that is rewritten. If no choice meets the
- * limit, the rule merges every run that it may merge. (Log-structured merge trees also merge small
- * runs with small ones first: O'Neil et al., 1996. Here the excess decides when.)
+ * saves the most files of a point query for each byte that is rewritten. If no choice meets the limit, the
+ * rule merges every run that it may merge; but if one statement cannot lay out all these runs, it takes the
+ * choice that saves the most for each byte. (Log-structured merge trees also merge small runs with small ones
+ * first: O'Neil et al., 1996. Here the excess decides when.)
  *
- * The rule takes no sample, because the files to read are not chosen yet. It counts the files of a
- * point query at the middle of each file's range, and weights each file by its rows. (The ends of
- * the ranges would do for the files of one run. Wide files of several runs overlap only in part, so
- * an end of one file often lies outside another file.) The new run is assumed to be ideal.
+ * The rule takes no sample, because the files to read are not chosen yet. It asks for the middle of each
+ * file's range as a point query, counts the files that this query reads, and weights the count by the rows of
+ * the file. (The ends of the ranges would do for the files of one run. Wide files of several runs overlap only
+ * in part, so an end of one file often lies outside another file.) The new run is assumed to be ideal.
  *
  * @param columns ordering columns
  * @param targetBytes the wanted size of a file
@@ -60,8 +61,8 @@ private[sparkzorder] final class MergeRule(
   /**
    * @param files all files of a folder
    * @param runOf the run that wrote each file; None for a new file
-   * @param inserts the runs that are inserts whose files are [[isGoodInsert good]]
-   * @return positions of the files to rewrite; empty when no file is new
+   * @param inserts those of the runs that are inserts with [[isGoodInsert good]] files
+   * @return positions of the files to rewrite; empty when no file is new and there are no such inserts
    */
   def choose(
       files: RuledFiles,
@@ -72,7 +73,7 @@ private[sparkzorder] final class MergeRule(
     else {
       val bySize = files.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(own => (files.bytesOf(own), own.head))
-      // of more than MaxRuns earlier runs, the smallest are always merged until MaxRuns are left
+      // the smallest runs are merged in any case, as far as they fit, until MaxRuns earlier runs are left
       val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
       val first: Set[Int] = small.scanLeft(added.toSet[Int])(_ ++ _)
         .takeWhile(fits(files, _)).lastOption.getOrElse(added.toSet[Int])
@@ -87,7 +88,8 @@ private[sparkzorder] final class MergeRule(
         def best(some: Seq[(Set[Int], Double)]) =
           some.maxBy { case (c, mean) => (plain - mean) / files.bytesOf(c) }._1
         if (good.nonEmpty) best(good)
-        // the runs that cannot be merged would keep the excess above the limit again and again
+        // The runs that do not fit into this statement keep the excess above the limit. So the next statements
+        // would merge again, and each byte should save as much as possible.
         else if (choices.size < all.size && judged.nonEmpty) best(judged)
         else choices.last
       }
@@ -98,9 +100,9 @@ private[sparkzorder] final class MergeRule(
    * True if the files of one insert into a folder are as good as those of a run of OPTIMIZE: several
    * files, of about the target size, that overlap little. To rewrite them would gain nothing.
    *
-   * Values that grow with time are beyond the grid by which an insert shuffles its rows. So the files of
-   * such an insert overlap each other more, but they overlap no other files. Such an insert may stay while
-   * the whole folder is good.
+   * New values of a column that grows with time lie beyond the grid by which an insert shuffles its rows. So
+   * the files of such an insert overlap each other more, but they overlap no other files. Such an insert may
+   * stay while the excess of the whole folder is at most [[MergeRule.InsertExcess]].
    *
    * @param ofFolder the [[excess]] of all files of the folder, also those of the insert
    */
@@ -121,7 +123,7 @@ private[sparkzorder] final class MergeRule(
   private def isFilled(files: RuledFiles): Boolean =
     files.bytesOf(files.indices) >= MergeRule.MinFill * files.size * targetBytes
 
-  /** The files that a point query reads, over those that it would read of an ideal layout. */
+  /** The mean number of files that a point query reads, divided by that number in an ideal layout. */
   def excess(files: RuledFiles): Double = {
     val overlap = new Overlap(files)
     overlap.excess(overlap.meanFiles(Set.empty))
@@ -148,7 +150,7 @@ private[sparkzorder] final class MergeRule(
   private def filesOf(bytes: Double): Double =
     math.max(1.0, math.rint(bytes / targetBytes))
 
-  /** The files that a point query reads of a run of this size in an ideal layout. */
+  /** How many files of a run of this size a point query reads in an ideal layout. */
   private def ideal(bytes: Double): Double =
     IdealSides.meanFiles(filesOf(bytes), ofColumns)
 
@@ -158,7 +160,7 @@ private[sparkzorder] final class MergeRule(
     def excess(meanFiles: Double): Double = meanFiles / idealOfAll
 
     /**
-     * Mean number of files of a point query, over all columns and values, if the `rewritten` files
+     * The mean number of files that a point query reads, over all columns and values, if the `rewritten` files
      * become one new run.
      */
     def meanFiles(rewritten: Set[Int]): Double = {
@@ -192,8 +194,8 @@ private[sparkzorder] object MergeRule {
   val InsertExcess = 1.35
 
   /**
-   * The same where the excess of the whole folder is at most [[InsertExcess]]. Four files without any order
-   * have 2.0.
+   * Excess up to which the files of an insert are good if the excess of the whole folder is at most
+   * [[InsertExcess]]. With two columns, four files without any order have the excess 2.0.
    */
   val DriftingExcess = 1.75
   private val MinInsertFiles = 4
@@ -209,8 +211,7 @@ private[sparkzorder] object MergeRule {
 private[sparkzorder] object IdealSides {
 
   /**
-   * @param weights the relative number of point queries on each column; at least one column, and all above
-   *   0
+   * @param weights the relative number of point queries on each column, above 0; there is at least one column
    * @return the side of each column
    */
   def of(files: Double, weights: IndexedSeq[Double]): IndexedSeq[Double] =
@@ -225,7 +226,7 @@ private[sparkzorder] object IdealSides {
       weights.indices.map(c => if (cut.contains(c)) math.min(1.0, k / weights(c)) else 1.0)
     }
 
-  /** The factor by which the inverse weights become the sides. */
+  /** The factor k for which the product of the sides `k / weight` is the share of one file. */
   private def factor(files: Double, weights: IndexedSeq[Double]): Double =
     math.exp((weights.map(math.log).sum - math.log(files)) / weights.size)
 

@@ -99,8 +99,8 @@ private[sparkzorder] case class PlaceOfRow(
 }
 
 /**
- * The shuffle key of a row: a BIGINT. Spark's hash partitioning maps it to the partition that has
- * the number of the row's file.
+ * The shuffle key of a row: a BIGINT that Spark's hash partitioning maps to the partition with the number of
+ * the row's file.
  *
  * @param child place of the row, never null
  */

@@ -16,24 +16,25 @@ import io.sparkzorder.util.OncePerJvm
  * Places rows by a grid: the place of a row is one BIGINT that says which file holds it and where in
  * that file it stands. From the most significant bit:
  *
- *  - the number of its ''part'': the parts of a cell are the files that hold it, in the order of cells;
+ *  - the number of its ''part''. A cell has a part for each file that holds its rows, and parts are numbered
+ *    in the order of the cells;
  *  - its position on the Hilbert curve through its cell, as far as bits are left.
  *
- * Within a cell the ids of the columns are computed anew, from the sides of the cell. The ids of
- * the widest side use the whole range of the bits, and the ids of the other sides a half, a quarter,
- * an eighth, ... of it, whichever is nearest in proportion. So the halves, quarters and eighths of the
- * curve through the cell are halves, quarters and eighths of its rows, and pages of such sizes are
- * boxes that are about as long in every column. Above nine columns the curve is the Z-curve.
+ * Within a cell the range ids of the columns are computed anew, from the sides of the cell. The ids of the
+ * widest side use the whole range of the bits. The ids of another side use a half, a quarter, an eighth, ...
+ * of this range, whichever is nearest to the length of the side in relation to the widest side. So the halves,
+ * quarters and eighths of the curve through the cell are halves, quarters and eighths of its rows, and pages
+ * of such sizes are boxes that are about as long in every column. Above nine columns the curve is the Z-curve.
  *
  * Immutable and safe for threads.
  *
- * @param pages number of equal pages of a file of each folder, a power of two; the pieces of the
+ * @param pages for each folder, into how many equal pages a file is divided, a power of two: the pieces of the
  *   curve that become pages are swept ([[PageSweep]]). Empty if nothing is known of pages
  */
 private[sparkzorder] final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty)
     extends OncePerJvm {
 
-  /** Number of the first part of each folder, and at last the number of parts. */
+  /** The number of the first part of each folder. The last element is the number of all parts. */
   val firstParts: IndexedSeq[Int] = grid.folders.scanLeft(0)((n, f) =>
     n + f.map(_.cells.map(_.files).sum).getOrElse(0))
 
@@ -42,7 +43,7 @@ private[sparkzorder] final class Placement(grid: Grid, pages: IndexedSeq[Int] = 
   /** The bits of a place below the number of the part. */
   val keyBits: Int = 63 - (32 - Integer.numberOfLeadingZeros(parts))
 
-  /** What hash partitioning needs to send the rows of a part to their file's partition. */
+  /** For each part, the shuffle key that hash partitioning sends to the partition of the part's file. */
   private val preimages: Array[Long] = {
     val ofFile = PartitionKeys(math.max(1, grid.files))
     for {
@@ -82,7 +83,7 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
   // for each cell and side: the rank at which it begins
   private val from: Array[Array[Int]] = grid.sides.map(_.map(_.from).toArray).toArray
 
-  // for each cell and side: the power of two by which the widest side is longer
+  // for each cell and side: h, if the widest side is about 2^h times as long
   private val halvings: Array[Array[Int]] = grid.sides.indices.map { cell =>
     val widths = grid.widths match {
       case Some(all) => all(cell).map(w => math.max(1, RankScale(w)).toDouble)
@@ -108,7 +109,7 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
   private val sweeps: Array[PageSweep] = {
     val ofPages = Integer.numberOfTrailingZeros(pages)
     halvings.map { by =>
-      // the cell has this share of the curve
+      // the cell fills 2^(-by.sum) of the curve, so one of its pages is one of 2^bits pieces of the curve
       val bits = ofPages + by.sum
       if (d == 1 || curve.isEmpty || ofPages == 0 || bits > PageSweep.MaxBits) null
       else PageSweep.of(d, bits)
@@ -118,13 +119,13 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
   /** Slot of a non-null Catalyst value of column `c`; NULL has the slot -1. */
   def slotOf(c: Int, value: Any): Int = bounds(c).slotOf(value)
 
-  /** As [[slotOf]], by the ordered long of a value of fixed width. */
+  /** Like [[slotOf]], for a value of fixed width that is given as an ordered long. */
   def slotOfOrdered(c: Int, ordered: Long): Int = bounds(c).asInstanceOf[LongBounds].slot(ordered)
 
   /**
    * The place of a row.
    *
-   * @param slots one per column
+   * @param slots the slot of the value of each column
    * @param tie any number; tells rows apart that have the same values in all ordering columns
    */
   def place(slots: Array[Int], tie: Long): Long = {
@@ -159,8 +160,8 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
 /**
  * For each shuffle partition a BIGINT that Spark's hash partitioning sends to that partition.
  *
- * Only Spark 4.1 lets a caller choose the partition of a row (repartitionById), and
- * `repartition(n, id)` hashes the ids, so that some partitions get two files' rows and others none.
+ * Before 4.1 (repartitionById), Spark does not let a caller choose the partition of a row.
+ * `repartition(n, id)` hashes the ids, so that some partitions get the rows of two files and others none.
  */
 private[sparkzorder] object PartitionKeys {
   // the seed of Spark's HashPartitioning
@@ -191,13 +192,13 @@ private[sparkzorder] object PartitionKeys {
 /**
  * The order of rows inside the pieces of a Hilbert curve that become pages.
  *
- * Pages have equally many rows, but the pieces have not: the ranks of a sample are not exact, so a
- * page may end a little before or after its piece. Along the curve, the rows at an end of a piece
- * lie in a corner, and a tenth of them spans a third of the piece's side. So the rows of a piece do
- * not follow the curve. The half next to the face at which the curve enters is swept from this face
- * on, the other half towards the face at which the curve leaves. A tenth of the rows then spans
- * about a tenth of the side. Rows at the same distance from a face keep the order of the curve. So rows
- * with the same values stay side by side, where they take fewer bytes.
+ * Pages have equally many rows, but the pieces do not, because the ranks of a sample are not exact. So a page
+ * may end a little before or after its piece. Along the curve, the rows at an end of a piece lie in a corner,
+ * and a tenth of the piece's rows spans a third of the piece's side there. So the rows of a piece do not follow
+ * the curve. The half next to the face at which the curve enters is ordered by rising distance from this face,
+ * the other half by falling distance from the face at which the curve leaves. A tenth of the rows then spans
+ * about a tenth of the side. Rows at the same distance from a face keep the order of the curve. So rows with
+ * the same values stay side by side, where they take fewer bytes.
  *
  * Immutable and safe for threads. The tables are not serialised, so instances are small on the wire.
  *
@@ -214,10 +215,11 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
   private val level = (pieceBits + d - 1) / d
   private val cellBits = bits - level
 
-  // of each piece and column: where the piece begins, and by how many bits it is long
+  // for each piece and column: the least id in the piece, and the binary logarithm of the number of ids
   @transient private val lows = new Array[Int](d << pieceBits)
   @transient private val sizes = new Array[Int](d << pieceBits)
-  // the faces at which the curve enters and leaves: 2 * column, plus 1 for the upper face; or -1
+  // for each piece, the faces at which the curve enters and leaves it: 2 * column, plus 1 for the upper face;
+  // -1 at the ends of the curve
   @transient private val entries = Array.fill(1 << pieceBits)(-1)
   @transient private val exits = Array.fill(1 << pieceBits)(-1)
 
@@ -254,7 +256,7 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
     (piece.toLong << lowBits) | (key << (lowBits - KeyBits)) | (along >>> KeyBits)
   }
 
-  /** The distance of a row from a face of its piece, as a part of `Whole`; `Whole` without a face. */
+  /** The distance of a row from a face of its piece: its share of the side, times `Whole`. Without a face `Whole`. */
   private def distance(piece: Int, face: Int, ids: Array[Int]): Long =
     if (face < 0) Whole
     else {
@@ -274,7 +276,7 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
     id
   }
 
-  /** The face of a cell that it shares with the next one on the curve. */
+  /** The face that a cell shares with a neighbour on the curve. */
   private def face(cell: Array[Int], next: Array[Int]): Int = {
     val c = (0 until d).find(i => cell(i) != next(i)).get
     2 * c + (if (next(c) > cell(c)) 1 else 0)
@@ -285,7 +287,10 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
 
 private[cluster] object PageSweep {
 
-  /** More pieces would need large tables; a cell with more is one of a heavy value. */
+  /**
+   * More pieces would need large tables. A cell needs more pieces when one of its sides is narrow, as around a
+   * value that many rows have.
+   */
   val MaxBits = 12
 
   // A distance is exact to a 4,096th of a side. The other bits of a piece, 7 at least, are left for

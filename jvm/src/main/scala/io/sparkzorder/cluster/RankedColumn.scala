@@ -21,7 +21,7 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
  * @param sorted the distinct values with the number of rows of each
  * @param distinct the same distinct values, as an index for searches
  * @param ranks the rank of each sampled row, in the order of the rows
- * @param kept the other rows of the folder; None if the sample is one of the whole folder
+ * @param kept how all rows of the folder lie among the sampled values; None if the sample is of all these rows
  */
 private[sparkzorder] final class RankedColumn(
     val dataType: DataType,
@@ -34,7 +34,7 @@ private[sparkzorder] final class RankedColumn(
   override def ranked: RankedColumn = this
 
   /**
-   * The same sample with more values, of which it has no rows, so that cuts can lie at them.
+   * The same sample with more values, so that cuts can lie at these values. The sample has no rows with them.
    *
    * @param keys see [[io.sparkzorder.ordering.BoundsIndex.key]]
    */
@@ -70,7 +70,12 @@ private[sparkzorder] final class RankedColumn(
     }
   }
 
-  /** The same sample, measured by all rows of the folder: by its own `rows` and by kept ones. */
+  /**
+   * The same sample, whose shares are those of all rows of the folder.
+   *
+   * @param rows the number of rows that are rewritten, of which this is the sample
+   * @param kept the rows of the folder that are not rewritten
+   */
   def among(rows: Long, kept: KeptColumn): RankedColumn =
     new RankedColumn(dataType, sorted, distinct, ranks, Some(KeptRows.of(this, rows, kept)))
 
@@ -101,11 +106,11 @@ private[sparkzorder] final class RankedColumn(
     kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows - nulls))(
       _.shareOfValues(lowest, highest))
 
-  /** The rank of the value below which a share of all values lies; 1 at least. */
+  /** The rank, at least 1, of the value below which this share of all values (without NULL) lies. */
   def rankAt(share: Double): Int = {
     val wanted = nulls + share * (rows - nulls)
     var (low, high) = (1, math.max(1, sorted.weights.length))
-    // the least rank such that the rows up to it are more than wanted
+    // search the least rank with more than `wanted` rows up to this rank
     while (low < high) {
       val middle = (low + high) >>> 1
       if (below(middle + 1) > wanted) high = middle else low = middle + 1
@@ -113,7 +118,10 @@ private[sparkzorder] final class RankedColumn(
     low
   }
 
-  /** The greatest rank of an interval of shares that does not hold its upper end. */
+  /**
+   * The greatest rank in the interval of shares from `from` to `until`, without `until`. If both are equal, the
+   * rank of the value at this share.
+   */
   def rankUntil(from: Double, until: Double): Int = {
     val last = rankAt(until)
     val isPast = until > from && below(last) >= nulls + until * (rows - nulls)
@@ -140,9 +148,9 @@ private[sparkzorder] final case class KeptColumn(
  * rows alone, an hour of new rows would look as wide in time as a year of all rows, and would be cut
  * by time again. So a side is measured by all rows of the folder ([[RankedColumn.share]]).
  *
- * The kept rows are known by the ranges of their files. The rows of a file that lie within the sampled
- * values are taken to be distributed as the sampled rows are. The share of its rows beyond the sampled
- * values comes from the values, where these are numbers.
+ * The kept rows are known only by the statistics of their files. If the values are numbers, the share of a file's
+ * rows beyond all sampled values is the share of its range there. The other rows of the file are assumed to be
+ * distributed like the sampled rows in its range.
  */
 private[cluster] final class KeptRows private (
     rows: Double,
@@ -175,9 +183,9 @@ private[cluster] object KeptRows {
   def of(column: RankedColumn, rows: Long, kept: KeptColumn): KeptRows = {
     val n = column.sorted.weights.length
     val weight = rows.toDouble / math.max(1, column.rows)
-    // the rows of kept files for each sampled row of a rank, as differences between ranks
+    // kept rows per sampled row: density(r) is the change from rank r - 1 to rank r
     val density = new Array[Double](n + 2)
-    // rows of kept files whose values lie between two ranks: below(r) are those just below rank r
+    // kept rows with values between two sampled values: gaps(r) is their number just below rank r
     val gaps = new Array[Double](n + 2)
     kept.ranges.indices.foreach { f =>
       val values = kept.values(f).toDouble
@@ -220,7 +228,10 @@ private[cluster] object KeptRows {
     new KeptRows(sum, nulls, below, upTo)
   }
 
-  /** The shares of a file's rows below and above all sampled values. */
+  /**
+   * The shares of a file's rows below and above all sampled values. If the values are not numbers, the parts of
+   * the range below, within and above the sampled values are assumed to have equally many rows.
+   */
   private def beyond(sampled: BoundsIndex, range: ColumnRange): (Double, Double) = range match {
     case FileRange(min, max) if sampled.length > 0 =>
       val last = sampled.length - 1

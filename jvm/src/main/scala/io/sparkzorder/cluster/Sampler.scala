@@ -14,14 +14,15 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.ordering.{FixedOrder, LongBounds, OrderedType, SortedSample}
 import io.sparkzorder.table.OrderingColumn
 
-/** One pass over the ordering columns that takes a share of the key rows of every folder. */
+/** Samples the ordering columns of every folder in one pass. A ''key row'' has the values of these columns. */
 private[sparkzorder] object Sampler {
   private val Scale = 1L << 30
   private val FolderFloor = 200L
 
   /**
-   * The number of key rows to sample when no setting decides it: 200 per file. File sizes then vary
-   * by a fourteenth of the mean. Above a million rows the number falls, down to 64 per file.
+   * The number of key rows to sample when no setting decides it: 200 per file, and 100,000 at least. With 200,
+   * file sizes vary by a fourteenth of the mean. For more than 5,000 files, the sample has a million rows or 64
+   * per file, whichever is more.
    */
   def rowsFor(files: Long): Long =
     Seq(100000L, math.min(200 * files, 1000000L), 64 * files).max
@@ -29,8 +30,8 @@ private[sparkzorder] object Sampler {
   /**
    * The sample of each folder.
    *
-   * @param wanted key rows of the whole table
-   * @param rows rows of each folder
+   * @param rows the number of rows of each folder
+   * @param wanted the number of key rows to sample in all folders together
    */
   def sample(
       input: InputRows,
@@ -81,7 +82,7 @@ private[sparkzorder] final case class FolderSample(
 
   lazy val ranked: IndexedSeq[RankedColumn] = columns.map(_.ranked)
 
-  /** At even steps, at most so many of the rows. */
+  /** A sample of at most `most` of these rows, taken at even steps. */
   def thinned(most: Int): FolderSample =
     if (rows <= most) this
     else {
@@ -137,7 +138,7 @@ private[sparkzorder] trait KeyColumn {
 /** Takes the values of a [[KeyColumn]] one by one. */
 private[sparkzorder] sealed trait KeyColumnBuilder {
 
-  /** @param value a Catalyst value, or null for NULL; a value is copied if it may point to a row */
+  /** @param value a Catalyst value, or null for NULL; copied if it may refer to the memory of a row */
   def add(value: Any): Unit
   def result(): KeyColumn
 }

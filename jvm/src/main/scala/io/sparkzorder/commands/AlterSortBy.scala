@@ -48,7 +48,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
     Nil
   }
 
-  /** Removes the declaration that `saveAsTable` has stored from the options of a writer. */
+  /** Removes the declaration that `saveAsTable` copied from options of the writer to options of the table. */
   private def removeOptions(session: Session, table: CatalogTable): Unit = {
     val catalog = session.sessionState.catalog
     val now = catalog.getTableMetadata(table.identifier)

@@ -16,10 +16,10 @@ private[sparkzorder] final class SampledCuts(
   /**
    * @param rows the number of rows of each folder
    * @param targets for each folder, the wanted number of rows of a new file
-   * @param sizes for the position of a folder, the sizes of its rows
-   * @param kept for the position of a folder and each ordering column, the files that stay as they are
-   * @param regions for the position of a folder, the grid whose cells are cut further
-   * @param goal for the samples, the queries for which the cuts should be good
+   * @param sizes from the position of a folder to the sizes of its rows
+   * @param kept from the position of a folder to the files that stay as they are, for each ordering column
+   * @param regions from the position of a folder to the grid whose cells are cut further
+   * @param goal from the samples to the queries for which the cuts should be good
    */
   def of(
       input: InputRows,

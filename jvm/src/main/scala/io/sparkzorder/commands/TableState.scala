@@ -25,7 +25,7 @@ import io.sparkzorder.table.{CatalogTables, CatalogTarget, Target, TargetChecks}
  * session's caches.
  *
  * @param user the user's session, which is not changed
- * @param named what the statement names
+ * @param named the target as the statement names it
  * @param options OPTIONS of the statement
  */
 private[sparkzorder] final class TableState(
@@ -34,7 +34,7 @@ private[sparkzorder] final class TableState(
     options: Map[String, String] = Map.empty) {
   val conf: Configuration = user.sessionState.newHadoopConf()
 
-  /** The target. A target that is a path has the tables of the catalog whose data lie there. */
+  /** The target. If it is a path, it has the tables of the catalog whose data are at this path. */
   lazy val target: Target = new CatalogTables(user, conf).known(named)
 
   lazy val settings: Settings =
@@ -55,7 +55,7 @@ private[sparkzorder] final class TableState(
     TargetChecks.checkInPlace(target, conf, schemes)
   }
 
-  /** True if OPTIMIZE leaves the files of the table as they are, and puts others beside them. */
+  /** True if OPTIMIZE leaves the old files of the table in place, and hides the new files beside them. */
   lazy val isShadowed: Boolean = settings.get(Settings.Publish) match {
     case Some(mode) => mode == Settings.PublishShadow
     case None => TargetChecks.unsafeInPlace(target, conf, schemes).isDefined
@@ -71,19 +71,19 @@ private[sparkzorder] final class TableState(
   }
 
   /**
-   * Like [[check]]. If a committed run is not published yet, its files must be such as can be replaced in
-   * place.
+   * Checks the settings, and the target as [[check]] does. If a committed run is not published yet, refuses a
+   * target whose files cannot be replaced in place.
    */
   def checkPublishing(): Unit = {
     checkSettings()
     check()
-    // the run has seen the catalog, and readers wait for its end
+    // checkCatalog is left out: the run did it before the commit, and readers wait for the end of the run
     if (TableLog.read(state).unfinished.nonEmpty) {
       TargetChecks.checkInPlace(target, conf, schemes)
     }
   }
 
-  /** All records, ascending by number. Of an old record, what the checkpoint still holds of it. */
+  /** All records, ascending by number. An old record has only what the checkpoint still holds of it. */
   def records: Seq[Record] = TableLog.read(state).all.map(_._2)
 
   /** Publishes the committed runs that are not published, and updates the index for them. */

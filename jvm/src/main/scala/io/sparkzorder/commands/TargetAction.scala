@@ -65,10 +65,13 @@ private[sparkzorder] trait TableAction extends TargetAction {
   override def command(target: Target): LogicalPlan = TableCommand(target, this)
 }
 
-/** An action on the recorded workload of a table, which tables of other formats have as well. */
+/** An action on the recorded workload of a table. Tables of other formats have a workload, too. */
 private[sparkzorder] trait WorkloadAction extends TableAction {
 
-  /** @param state of the table, which has nothing but the workload if the table is of another format */
+  /**
+   * @param state the state directory of the table. It has nothing but the workload if the table is of another
+   *   format
+   */
   def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
 
   /** The command for a table of another format. */
@@ -100,7 +103,7 @@ private[sparkzorder] final case class WorkloadCommand(
   }
 }
 
-/** An action on a known target. EXPLAIN shows it and runs nothing. */
+/** The command for an action on a known target. EXPLAIN shows the command and runs nothing. */
 private[sparkzorder] final case class TableCommand(target: Target, action: TableAction)
     extends LeafRunnableCommand {
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)

@@ -46,7 +46,7 @@ private[sparkzorder] final class WhereClause(
   def sql: String = where.sql
 
   /**
-   * Refuses a clause whose value neither partition values nor the bounds of a file can tell.
+   * Refuses a clause that neither partition values nor the bounds of a file can decide.
    *
    * @param analyzed plan with one or both parts of the clause
    */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 private[sparkzorder] object RuntimeFilterBridge {
 
-  /** Spark 3.5: the position of the key is a number. */
+  /** In Spark 3.5, the position of the key in `buildKeys` is a number. */
   def pruning(
       key: Expression,
       build: LogicalPlan,

@@ -5,10 +5,10 @@ package io.sparkzorder.expressions.sampling
 
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
 
-/** Recursive queries: 4.0 has their nodes already; they are tested from 4.1 on. */
+/** Spark 4.0 already has the nodes of recursive queries. A call over one fails in 4.0, so our tests begin with 4.1. */
 private[sparkzorder] object PlanBridge {
 
-  /** Whether the node stands for the rows of the recursion that it is in. */
+  /** Whether the node is the reference of a recursive query to its own rows. */
   def isRecursion(plan: LogicalPlan): Boolean = plan match {
     case _: UnionLoopRef => true
     case c: CTERelationRef => c.recursive

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 private[sparkzorder] object RuntimeFilterBridge {
 
-  /** Spark 4: the positions of keys are a list, although there is always one of them. */
+  /** In Spark 4, the positions of keys in `buildKeys` are a list, which always holds one position. */
   def pruning(
       key: Expression,
       build: LogicalPlan,

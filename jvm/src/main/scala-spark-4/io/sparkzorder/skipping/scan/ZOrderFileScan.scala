@@ -12,8 +12,9 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.util.collection.BitSet
 
 /**
- * Spark 4: the scan with the constructor of its base, since Spark copies nodes by that. The arguments
- * have other names than the members of the base, which must not be kept twice.
+ * A scan of files with runtime pruning, for Spark 4. The constructor has the parameters of the base class,
+ * because Spark copies a node by its constructor. The parameters have other names than the members of the
+ * base class, so that no value is kept twice.
  */
 private[sparkzorder] final class ZOrderFileScan(
     ofRelation: HadoopFsRelation,

@@ -115,8 +115,8 @@ private[sparkzorder] final class AutoChoice(
     val names = c.columns.map(sampled.columns(_).parts)
     val weights = if (c.weights.distinct.size <= 1) Nil else c.weights
     val reason = s"AUTO chooses ${nameOf(c, sampled)}: $about"
-    // If the best layout has the columns and weights of the present layout, the files are still cut for
-    // earlier queries. They are then rewritten, with the present order of the columns.
+    // The best layout may have the columns and weights of the present layout. It still saves reads, because the
+    // files were cut for earlier queries. So all files are rewritten, with the present order of the columns.
     inForce.filter { r =>
       val was = r.columns.zip(weightsOf(r.weights, r.columns.size))
       val is = names.zip(weightsOf(weights, names.size))
@@ -182,8 +182,9 @@ private[auto] object AutoChoice {
 
 /**
  * Finds whether the layout of a table was changed in the last days. AUTO changes a layout at most once in
- * this time, even if the workload changes. The first layout of a table is not a change, but an UNDO LAYOUT
- * is one.
+ * this time, even if the workload changes. A change is a run with other columns or weights than the run before
+ * it, a run that rewrote more than half of the table, or an UNDO LAYOUT. The first layout of a table is not a
+ * change.
  */
 private[sparkzorder] object RecentChange {
 
@@ -194,14 +195,14 @@ private[sparkzorder] object RecentChange {
   private val ClockSkewMs = 3600L * 1000
 
   /**
-   * @param runs the runs with columns that are in force, newest first
+   * @param runs the runs in force that have ordering columns, newest first
    * @param undos records of UNDO LAYOUT: AUTO must not at once repeat a layout that a user has undone
    * @param bytes the size of the table
    * @return how many days ago the layout was changed, if the change is recent
    */
   def of(runs: Seq[Record], undos: Seq[Record], bytes: Long, nowMs: Long): Option[Long] = {
-    // the newest record notes the time of the last change, because the record before that change is removed
-    // when later runs have replaced all of its files
+    // The newest record notes the time of the last change. The two records around the change do not suffice: the
+    // record before the change is removed when later runs have replaced all of its files.
     val noted = runs.take(1).map(_.layoutSinceMs).filter(_ > 0)
     val seen = runs.zip(runs.drop(1)).collectFirst {
       case (r, before) if isOther(r, before) || r.cost.exists(_.inputBytes > bytes / 2) =>
@@ -210,16 +211,16 @@ private[sparkzorder] object RecentChange {
     daysAgo(noted ++ seen ++ undos.map(_.createdMs), nowMs)
   }
 
-  /** How many days ago the last of some changes was made, if it is recent. */
+  /** How many days ago the last of these changes was made; None if that is not recent. */
   def daysAgo(changesMs: Seq[Long], nowMs: Long): Option[Long] =
-    // ignore times in the future, which a wrong clock has written: they would stop AUTO until then
+    // ignore times in the future (clock skew), which would stop AUTO until these times
     changesMs.map(nowMs - _).filter(_ > -ClockSkewMs)
       .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
 
   /**
-   * When the layout of a new run replaced another layout, for the record of the run.
+   * The time for the record of a new run at which its layout replaced another layout; 0 if it never did.
    *
-   * @param runs the runs with columns that were in force before the new run, newest first
+   * @param runs the runs in force before the new run that have ordering columns, newest first
    */
   def since(run: Record, runs: Seq[Record]): Long = runs.headOption.fold(0L) { before =>
     if (isOther(run, before)) run.createdMs else before.layoutSinceMs

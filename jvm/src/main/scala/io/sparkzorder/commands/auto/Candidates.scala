@@ -16,12 +16,12 @@ import io.sparkzorder.workload.{
 /**
  * A layout that could be made.
  *
- * @param columns the numbers of its columns, the column with the most cuts first
+ * @param columns the positions of its columns among all judged columns, the column with the most cuts first
  * @param weights the weights of these columns; the least weight is 1
  */
 private[sparkzorder] final case class Candidate(columns: Seq[Int], weights: Seq[Double])
 
-/** Chooses a few layouts by the model, without reading data. */
+/** The layouts that [[LayoutModel]] finds best, and those by a single column. Reads no data. */
 private[auto] object Candidates {
   private val MaxSets = 12
   private val MaxColumns = 6
@@ -32,12 +32,12 @@ private[auto] object Candidates {
    */
   def of(queries: RecordedQueries, values: IndexedSeq[Int], files: Int): Seq[Candidate] = {
     val model = new LayoutModel(queries.forModel, values.map(LayoutModel.bitsOf))
-    // as many bits as tell the files of the layout apart
+    // as many bits as are needed to number the files of the layout
     val bits = math.max(1, LayoutModel.bitsOf(files))
     val columns = values.indices.filter(values(_) > 1)
     val sets = (1 to math.min(MaxColumns, columns.size)).flatMap(columns.combinations(_))
     val judged = sets.map(s => (s, model.greedy(bits, s)))
-      // a column without a bit is not in the layout, so that a smaller set has the same layout
+      // a column without a bit does not order the files, so a set without this column has the same layout
       .filter { case (s, b) => s.forall(b(_) > 0) }
       .map { case (s, b) => (of(s, b), model.cost(b)) }
     val best = judged.sortBy(_._2).map(_._1).take(MaxSets)
@@ -83,7 +83,7 @@ private[sparkzorder] final class RecordedQueries(
     }.toIndexedSeq
   }
 
-  /** The sum of the weights. */
+  /** The sum of the weights of all boxes. */
   val weight: Double = boxes.map(_.weight).sum
 
   def forModel: Seq[ModelQuery] = boxes.map { b =>
@@ -92,7 +92,7 @@ private[sparkzorder] final class RecordedQueries(
       b.sides.map { case (c, side) => c -> side.map(_.width.toDouble / RankInterval.Steps) })
   }
 
-  /** The boxes in some columns, which are given by their numbers. */
+  /** The boxes with the sides in some columns only, which are given by their positions. */
   def boxesOf(some: Seq[Int]): IndexedSeq[QueryBox] =
     boxes.map(b =>
       QueryBox(b.weight, some.map(c => b.sides.get(c).map(_.map(_.shares))).toIndexedSeq))
@@ -101,10 +101,13 @@ private[sparkzorder] final class RecordedQueries(
 private[auto] object RecordedQueries {
   private val MaxBoxes = 512
   private val LeastBoxes = 32
-  // boxes times files that are compared for each candidate
+  // the greatest number of comparisons, boxes times files, for each candidate
   private val MaxTests = 10000000
 
-  /** Divides `most` boxes equally among templates that have `sizes` boxes. */
+  /**
+   * Divides `most` boxes equally among templates that have `sizes` boxes. What a template with few boxes does not
+   * need goes to the others.
+   */
   private def shared(most: Int, sizes: Seq[Int]): Seq[Int] = {
     val numbers = new Array[Int](sizes.size)
     sizes.zipWithIndex.sorted.zipWithIndex.foldLeft(most) { case (left, ((size, i), done)) =>
@@ -116,7 +119,7 @@ private[auto] object RecordedQueries {
 
   /** The heaviest boxes of a template. Together they get the weight of the template. */
   private def heaviest(use: TemplateUse, most: Int): Seq[(RankBox, Double)] = {
-    // equal boxes in an order that prefers no part of the table
+    // boxes of equal weight are ordered by their hash, which prefers no part of the table
     val kept = use.boxes.toSeq.sortBy { case (b, w) => (-w, b.hashCode, b.toString) }.take(most)
     val sum = kept.map(_._2).sum
     kept.collect { case (b, w) if w > 0 => b -> w * use.weight / sum }

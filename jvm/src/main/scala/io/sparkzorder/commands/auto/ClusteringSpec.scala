@@ -22,7 +22,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param queries the recorded queries, as boxes in the space of these columns
  * @param reason why AUTO has chosen this order
  * @param rewritesAll true if files that already have this order are rewritten, too
- * @param isLeft true if the files stay as they are
+ * @param isLeft true if AUTO leaves a table without a layout as it is
  */
 private[sparkzorder] final case class ClusteringSpec(
     names: Seq[Seq[String]],

@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleExchangeLike}
 
-/** Spark 3.5: one class of sessions and data frames. */
+/** Spark 3.5 has one class for sessions and one for data frames. */
 object SparkLine {
   type Session = SparkSession
   type Frame = DataFrame
@@ -27,14 +27,17 @@ object SparkLine {
     UnresolvedTable(name, command, None)
 
   /**
-   * The shuffle of an exchange that has run. None for one of an accelerator, of which Spark 3.5 does not
-   * tell it.
+   * The id of the shuffle of an exchange that has run. None for the exchange of an accelerator: in Spark 3.5,
+   * only Spark's own exchange tells the id.
    */
   def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = exchange match {
     case s: ShuffleExchangeExec => Some(s.shuffleDependency.shuffleId)
     case _ => None
   }
 
-  /** the vectorized reader of 3.5 does not read INT32 as BIGINT (SPARK-40876 is in 4.0). */
+  /**
+   * Whether Spark reads a Parquet column as a wider type. The vectorized reader of 3.5 does not read INT32 as
+   * BIGINT (SPARK-40876 is in 4.0).
+   */
   val readsWidened: Boolean = false
 }

@@ -10,7 +10,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.ExpressionUtils
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 
-/** Spark 4: the session and data frames with plans are those of `classic`. */
+/** In Spark 4, the sessions and data frames that have plans are those of the package `classic`. */
 object SparkLine {
   type Session = classic.SparkSession
   type Frame = classic.DataFrame
@@ -27,9 +27,12 @@ object SparkLine {
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command)
 
-  /** The shuffle of an exchange that has run. */
+  /** The id of the shuffle of an exchange that has run. */
   def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = Some(exchange.shuffleId)
 
-  /** SPARK-40876: INT32 is read as BIGINT, FLOAT as DOUBLE, DECIMAL as a wider one. */
+  /**
+   * Whether Spark reads a Parquet column as a wider type: INT32 as BIGINT, FLOAT as DOUBLE, a DECIMAL as a
+   * wider DECIMAL (SPARK-40876).
+   */
   val readsWidened: Boolean = true
 }
