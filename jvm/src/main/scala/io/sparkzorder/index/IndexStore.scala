@@ -286,7 +286,7 @@ private[sparkzorder] object IndexStore {
   private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
 
-  /** True for an error of permissions or of the network: it does not mean that the index is damaged. */
+  /** True for an error of permissions or of the network, which does not mean that the index is damaged. */
   private def mayPass(e: Throwable): Boolean =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
       case _: AccessControlException | _: AccessDeniedException => true

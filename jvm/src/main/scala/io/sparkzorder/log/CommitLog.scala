@@ -124,7 +124,7 @@ private[sparkzorder] object LogFiles {
 }
 
 /**
- * A record after the checkpoint.
+ * A record after the checkpoint, or a record in the checkpoint whose run met a conflict.
  *
  * @param isDone true when no process has to publish the run any more
  * @param isSettled true when the run is done without a conflict. A run with a conflict is never settled: a

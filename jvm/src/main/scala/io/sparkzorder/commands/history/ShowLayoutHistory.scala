@@ -86,7 +86,7 @@ private[sparkzorder] final class HistoryRows(
         c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
     }
 
-  /** The changes of a shadow in the folders where its files have not got visible names. */
+  /** The changes of a shadow in the folders where its files do not have visible names. */
   private def unpublished(r: Record): Seq[FolderChange] =
     r.changes.filterNot(c => log.shadows.isPublished(r.run, c.folder))
 
