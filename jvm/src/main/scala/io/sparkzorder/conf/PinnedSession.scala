@@ -52,6 +52,7 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.variant.writeShredding.enabled" -> "false",
     "spark.sql.variant.inferShreddingSchema" -> "false",
     "spark.sql.variant.forceShreddingSchemaForTest" -> "",
+    // the verification of the new files hashes columns of maps, too
     "spark.sql.legacy.allowHashOnMapType" -> "true")
 
   /**

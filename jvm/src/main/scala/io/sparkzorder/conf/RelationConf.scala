@@ -23,8 +23,8 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
     session.sessionState.newHadoopConfWithOptions(relation.options)
 
   /**
-   * True if Spark skips a listed file that does not exist any more. Spark asks the session of the query, and
-   * a view may have been made in another one.
+   * True if Spark skips a listed file that does not exist any more. Two sessions may decide this: the session
+   * of the query, which Spark asks, and the session in which the relation was made, for example for a view.
    */
   def ignoresMissingFiles: Boolean =
     CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)

@@ -316,7 +316,7 @@ private[sparkzorder] object ZOrderErrors {
 
   private def list(names: Seq[String]): String = names.map(quoted).mkString(", ")
 
-  /** The first names of many. */
+  /** The first few names, and the number of the others. */
   private[sparkzorder] def some(names: Seq[String]): String = {
     val rest = names.size - ShownNames
     names.take(ShownNames).mkString(", ") + (if (rest > 0) s" and $rest more" else "")

@@ -26,7 +26,7 @@ private[sparkzorder] class ZOrderException(
       parameters,
       Array.empty[QueryContext]) {
 
-  /** True if an index is there that should not be. */
+  /** True if a statement was to create an index, and the table has one. */
   def isIndexExists: Boolean = condition == "ZORDER_INDEX_EXISTS"
 
   /** True if another program has changed what a run was about to replace. */
@@ -35,7 +35,7 @@ private[sparkzorder] class ZOrderException(
   override def getSqlState: String = ErrorConditions.sqlState(condition)
 }
 
-/** Messages and SQLSTATEs of the conditions, by Spark's reader of such files. */
+/** Messages and SQLSTATEs of the conditions, read by Spark's own reader of such files. */
 private[errors] object ErrorConditions {
   private val resource = "io/sparkzorder/zorder-error-conditions.json"
   private lazy val reader = new ErrorClassesJsonReader(Seq(OwnJar.resource(resource)))

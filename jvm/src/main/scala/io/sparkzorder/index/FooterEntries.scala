@@ -20,7 +20,8 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * Which leaf columns are indexed.
  *
  * @param columns the columns that the user named; None for the first leaf columns of each file
- * @param always the columns that are indexed in any case: the ordering columns
+ * @param always the columns that are indexed in any case: the ordering columns, and the columns whose values are
+ *   indexed
  */
 private[sparkzorder] final case class ColumnChoice(
     columns: Option[Seq[Seq[String]]] = None,
@@ -38,7 +39,10 @@ private[sparkzorder] final case class ColumnChoice(
 
   private val named = (columns.getOrElse(Nil) ++ always).map(LeafColumns.fold(_: Seq[String])).toSet
 
-  /** True for a column that the user named and for an ordering column, not for the first columns of a file. */
+  /**
+   * True for a column that the user named or that is always indexed. False for a column that is indexed only as
+   * one of the first columns of a file.
+   */
   def isNamed(leaf: Seq[String]): Boolean = named(LeafColumns.fold(leaf))
 }
 
@@ -141,7 +145,7 @@ private object FooterEntries {
    * True for writers that are known to leave NaN out of the bounds of FLOAT and DOUBLE, and nothing else. In
    * parquet-mr before 1.10, a page that begins with NaN has NaN as its bounds, and adds nothing to those of
    * its column: all other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and
-   * parquet-rs before 5.0 did alike.
+   * parquet-rs before 5.0 did the same.
    */
   private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
     (writerOf(footer.createdBy) match {

@@ -26,8 +26,8 @@ private final case class FileToRead(path: String, length: Long, modified: Long)
 private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
- * Reads the footers of data files and builds an index from them. Threads of the driver read the footers, or
- * a job if there are many files.
+ * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If
+ * there are many files, or if values of INT96 columns must be read, a job does this.
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
@@ -67,7 +67,7 @@ private[sparkzorder] final class IndexBuild(
    * Builds the index of files whose footers are known. A job reads the values of columns of which the footers
    * have no bounds, and of no other columns.
    *
-   * @param footers with the path of each file relative to the table's root, where the file is now
+   * @param footers each footer with the present path of its file, relative to the table's root
    */
   def ofFooters(footers: Seq[(ScannedFile, String)]): IndexContent = {
     val ofFooter = new FooterEntries(choice)
@@ -81,7 +81,7 @@ private[sparkzorder] final class IndexBuild(
       val files = toRead.map { case (_, e) =>
         FileToRead(new Path(root, e.path).toString, e.length, e.modified)
       }
-      // an error costs bounds only, and the footers are known
+      // after an error, only the bounds that the job was to read are missing, and the entries of the footers stay
       val read =
         try byJob(files, filesOfTask = 1).content
         catch {
@@ -103,7 +103,8 @@ private[sparkzorder] final class IndexBuild(
       val listed = part.map(f =>
         DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
       val built = reader.read(listed.toIndexedSeq, settings.value.value)
-      // more bytes are kept, because the bounds of other tasks will lie between the bounds of this task
+      // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the final
+      // index, because the bounds of other tasks will lie between the bounds of this task.
       Iterator.single(
         built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
     }.collect()
@@ -123,8 +124,8 @@ private[sparkzorder] object IndexBuild {
   private val MaxTasks = 10000
 
   /**
-   * If a file is rewritten at least so long after it was written, the new version has another modification
-   * time, even if the file system stores whole seconds.
+   * If this time lies between two writes of a file, the two versions have different modification times, even if
+   * the file system stores whole seconds.
    */
   val TickMs = 2000L
 

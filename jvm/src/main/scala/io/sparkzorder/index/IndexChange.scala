@@ -27,7 +27,7 @@ private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader
   def column(number: Int): ColumnValues = guarded(reader.column(number))
   def content(): IndexContent = guarded(reader.content())
 
-  /** The entries, including those that are not live. */
+  /** All entries, also those of removed files and those that a later part replaces. */
   lazy val files: FileTable = guarded(reader.files())
 
   private[index] def partNames: Seq[String] = guarded(reader.partNames)
@@ -38,7 +38,10 @@ private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader
     catch { case NonFatal(e) => throw new UnreadableIndexException(e) }
 }
 
-/** The index before an update cannot be read, so the update makes a new one. */
+/**
+ * The index before an update cannot be read. If the file is damaged, the update makes a new index. After an error
+ * that may be temporary, the update fails.
+ */
 private[index] final class UnreadableIndexException(cause: Throwable)
     extends RuntimeException(cause)
 

@@ -44,9 +44,9 @@ private[sparkzorder] final case class HeaderPart(name: String, id: String, files
  *
  * @param name of its directory, in the directory of the index
  * @param domain text of the [[io.sparkzorder.index.values.ValueDomain]] in which values are compared
- * @param files the number of data files all of whose values it has
- * @param headBytes length of its head
- * @param bytes the size of all its files
+ * @param files the number of data files all of whose values the part has
+ * @param headBytes the length of the head of the part, see [[io.sparkzorder.index.values.ValuesPart]]
+ * @param bytes the size of all files of the part
  * @param pairs the number of pairs of a distinct value and a data file that has the value
  * @param distinct the number of distinct values
  */
@@ -128,7 +128,10 @@ private[sparkzorder] object IndexHeader {
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
 private[sparkzorder] object IndexFormat {
 
-  /** The version of a file that holds all entries. It adds `id` and [[IndexHeader.knowsNaN]]. */
+  /**
+   * The version of a file that holds all entries. Unlike version 1, this version has `id`, and
+   * [[IndexHeader.knowsNaN]] is true.
+   */
   val Version = 2
 
   /** The version of a file with [[IndexHeader.parts]]. An index of a newer version is not read. */
@@ -262,8 +265,8 @@ private[index] object IndexWriter {
 }
 
 /**
- * Writes one row for each data file of `content`. A record is the data file's position in
- * `content`.
+ * Writes one row for each data file of `content`. The writer passes the position of the data file in
+ * `content` as the record.
  */
 private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[String, String])
     extends WriteSupport[Integer] {
@@ -344,7 +347,11 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
  */
 private[index] object StoredBound {
 
-  /** The DOUBLE that was converted to the long `ordered`, which has the order of the doubles. */
+  /**
+   * Converts a bound in memory back to the DOUBLE.
+   *
+   * @param ordered what `OrderedLongs.ofDouble` made of the DOUBLE
+   */
   def double(ordered: Long): Double =
     java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 

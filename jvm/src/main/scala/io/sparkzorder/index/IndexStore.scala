@@ -84,7 +84,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         val was = before.map(_.header)
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
         if (was.exists(IndexStore.isSame(_, change, int96))) {
-          // all queries that read the generation before have ended
+          // `last` is old enough that all queries that read earlier generations have ended
           val isOld = last.exists(IndexStore.isBefore(_, now - IndexStore.AbandonedMs))
           if (isOld) removeBefore(last, before.toSeq.flatMap(_.partNames), valuesOf(was.toSeq))
           last
@@ -100,7 +100,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           // that are gone
           val known = identities(listed).toSet
           val isOther = last.isDefined && known.nonEmpty && identities(after).toSet != known
-          // while a writer was slow, others may have written and removed a generation of its number
+          // if this writer was slow, others may have written, and removed again, a generation of the same number
           def isNewest = generationsIn(after).headOption.exists(_.getPath.getName == next.getName)
           if (written && !isOther && isNewest) {
             removeBefore(
@@ -130,8 +130,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
             logWarning(
               s"the index ${generation.getPath} cannot be read and is not used",
               e.getCause))
-          // a new index would lose all entries and the columns that a user has chosen, so an error that may
-          // pass must not lead to one
+          // A new index would lose all entries and the columns that a user has chosen. So no new index is made
+          // after an error that may be temporary.
           if (IndexStore.mayPass(e.getCause)) {
             throw ZOrderErrors.stateUnreadable(last.get.getPath.toString, e.getCause.toString)
           }
@@ -197,8 +197,9 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Removes a generation that a slow writer has written although newer generations exist. Its parts of the
-   * index of values would otherwise be removed with it as those of an old generation. The generation stays
+   * Removes a generation that a slow writer has written although newer generations exist. The slow writer tries
+   * again, and its next generation may name the same parts of the index of values. If the stale generation
+   * stayed, another writer would remove it as an old generation, and these parts with it. The generation stays
    * if it was the newest for a moment and a later generation needs its file.
    */
   private def removeStale(written: Path): Unit = {
@@ -285,7 +286,7 @@ private[sparkzorder] object IndexStore {
   private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
 
-  /** True for an error of permissions or of the network: it does not mean that the index is damaged. */
+  /** True for an error of permissions or of the network, which does not mean that the index is damaged. */
   private def mayPass(e: Throwable): Boolean =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
       case _: AccessControlException | _: AccessDeniedException => true

@@ -78,7 +78,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
    * Makes the index of a new table, as INTO writes it.
    *
    * @param footers of all files of the new table, at their final paths
-   * @param source the directory whose index has the columns that the new one gets
+   * @param source the directory of the table whose indexed columns the new index gets
    */
   def ofCopy(
       session: Session,
@@ -132,7 +132,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
       target: Target,
       ordering: Seq[Seq[String]],
       gone: Set[String])(added: ColumnChoice => IndexContent): Unit =
-    // a state directory that vanished means that the table was overwritten
+    // if the state directory is gone, the table was overwritten
     if (state.fs.exists(state.home)) {
       val conf = session.sessionState.newHadoopConf()
       new IndexStore(state.root, conf).change { before =>

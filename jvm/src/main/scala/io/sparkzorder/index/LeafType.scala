@@ -155,10 +155,14 @@ private[sparkzorder] object LeafType {
   }
 }
 
-/** The type as which the values of a column are read unchanged from all files. */
+/** Chooses the Spark type by which the values of a column are read without a change. */
 private[sparkzorder] object TypeToRead {
 
-  /** @param leaves the types of the column in the files, at least one; Left says why there is none */
+  /**
+   * The type by which the values are read unchanged from all files. Left says why there is no such type.
+   *
+   * @param leaves the types of the column in the files, at least one
+   */
   def of(leaves: Seq[LeafType], format: DataFormat): Either[String, DataType] = {
     val widens = format.readsWidened
     def several = s"files store it as ${leaves.map(_.text).sorted.mkString(" and ")}"
@@ -186,10 +190,10 @@ private[sparkzorder] object TypeToRead {
   }
 
   /**
-   * The type as which the values of most files are read unchanged.
+   * The type by which the values of most files are read unchanged.
    *
    * @param files the number of files that store the column as each type, at least one type
-   * @return the type, and the types of these files; Left says why there is none
+   * @return the Spark type, and the stored types that it reads unchanged; Left says why there is no such type
    */
   def ofMost(
       files: Map[LeafType, Long],

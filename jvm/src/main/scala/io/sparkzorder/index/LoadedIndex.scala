@@ -80,7 +80,7 @@ private[sparkzorder] final class LoadedIndex(
   def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
 
   /**
-   * Reads the column. It is not cached as read; the cache keeps what queries compute from it, see
+   * Reads a column. The cache does not keep the column itself, but what queries compute from the column, see
    * [[derived]].
    */
   override def column(number: Int): ColumnValues = reader.column(number)
@@ -190,9 +190,9 @@ private[sparkzorder] final class IndexedValues private[index] (
   }
 
   /**
-   * Looks values up.
+   * Finds the files that may have one of some values.
    *
-   * @param hashes of the values, by the seed of the hash
+   * @param hashes the hashes of the values for a given seed; each part has a seed of its own
    * @throws java.io.IOException also if a part is damaged
    */
   def lookUp(hashes: Long => Array[Long]): FilesOfValues = {
@@ -207,8 +207,8 @@ private[sparkzorder] final class IndexedValues private[index] (
  * A part of an index of values, as look-ups use it.
  *
  * @param entries the position in the index of each file of the part; -1 for a file that is not covered, or
- *   that the index has in another state
- * @param directory of a shard, from the cache or read now
+ *   whose entry in the index has another length or modification time
+ * @param directory gives the directory of a shard, from the cache or by reading it
  */
 private[index] final class LoadedValues(
     part: ValuesPart,

@@ -22,9 +22,9 @@ private[sparkzorder] final case class PastFolder(folder: String, files: Seq[Past
  * @param whole true while the whole record is needed, and its file stays. False when the entry lists only
  *   the files that the run added and that no later run replaced; the file of the record is not needed then
  * @param conflict true when the run met a conflict; its record stays whole
- * @param past the files that this run replaced (only if the record is not whole), and the files that earlier
- *   runs replaced on the way to them. By these, a reader recognises old files that were restored from a backup
- *   beside the newer files
+ * @param past files that earlier runs replaced by the inputs of this run, directly or in several steps, and, if
+ *   the record is not whole, these inputs themselves. By this list, a reader recognises old files that were
+ *   restored from a backup beside the newer files
  */
 private[sparkzorder] final case class CheckpointEntry(
     number: Long,
@@ -44,7 +44,7 @@ private[sparkzorder] final case class CheckpointEntry(
  * @param upTo the number of the last record that the checkpoint covers
  * @param next the run of record upTo + 1. A checkpoint is valid only beside that record. Otherwise a delayed
  *   process has written the checkpoint for a table that was overwritten since
- * @param checked how many added files there were when the folders were last listed
+ * @param checked how many added files were known when a writer of checkpoints last listed the folders for them
  * @param records ascending by number
  */
 private[sparkzorder] final case class Checkpoint(

@@ -91,8 +91,8 @@ private[sparkzorder] final case class RecordId(
     etag: String)
 
 /**
- * The files of `_commits`, each ascending by number. If the files of two logs are equal, the logs are
- * equal.
+ * The checkpoints and the records in `_commits`, both ascending by number. If two logs have equal files, the
+ * logs are equal.
  *
  * @param records the records, and for each whether there is a mark that its run is published
  */
@@ -124,7 +124,7 @@ private[sparkzorder] object LogFiles {
 }
 
 /**
- * A record after the checkpoint.
+ * A record after the checkpoint, or a record in the checkpoint whose run met a conflict.
  *
  * @param isDone true when no process has to publish the run any more
  * @param isSettled true when the run is done without a conflict. A run with a conflict is never settled: a
@@ -153,7 +153,7 @@ private[sparkzorder] final case class CommitLog(
   /** Number of the newest record, 0 when there is none. */
   def last: Long = open.lastOption.fold(upTo)(_.known.number)
 
-  /** True when a run has a mark that it is published, but is not done. */
+  /** True when a run has a mark, but the mark was empty or named another run when it was read. */
   def hasIncompleteMark: Boolean = {
     val marked = ids.records.collect { case (id, true) => id.number }.toSet
     open.exists(o => !o.isDone && marked(o.known.number))
@@ -210,7 +210,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     catch { case _: FileNotFoundException => None }
 
   /**
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if a record cannot be read whose
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if a record cannot be read and its
    *   run is not done
    */
   @tailrec
@@ -275,7 +275,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
           .map(k => seen.done(id).getOrElse(status(k, marked)))
       }
       val records = loaded.flatten
-      // a record may appear without its mark if both were removed during the listing, so it is listed again
+      // a record may appear without its mark if both were removed during the listing, so `_commits` is listed
+      // again
       val isSure = records.forall(_.isDone)
       if (loaded.contains(None) || (!isSure && list() != now)) None
       else {
@@ -295,7 +296,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     // checked: the mark may be left from a run that had this number before the table was overwritten.
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
-    // a run that met a conflict gives files back
+    // a run that met a conflict is not settled, because it gives files back, see [[OpenRecord]]
     def hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
     OpenRecord(known, isDone, isDone && !hasConflict)
   }

@@ -25,10 +25,10 @@ private[sparkzorder] final case class Step(
     underWay: Boolean)
 
 /**
- * A name of a folder that runs have replaced.
+ * The name of a file in a folder, for a name whose files runs have replaced.
  *
- * @param identities length and modification time of each file that had the name
- * @param run the run that replaced the last of them
+ * @param identities length and modification time of each replaced file that had the name
+ * @param run the run that replaced the last of these files
  * @param number of the record of that run
  */
 private[sparkzorder] final case class ReplacedName(
@@ -69,7 +69,7 @@ private[sparkzorder] final class FolderHistory(
       listed: Map[String, FileStatus],
       hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
     val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    // the names are looked up once, and not for each file
+    // `exists` evaluates `hidden`, which may list a directory, once and not for each file
     def isHidden = live.map(_._1.name).exists(hidden)
     if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
     else {
@@ -90,7 +90,10 @@ private[sparkzorder] final class FolderHistory(
   // a query is planned several times with one listing, and one warning is enough
   @volatile private var warned = Seq.empty[WeakReference[FileStatus]]
 
-  /** True when a disagreement is found for the first time in a listing, which may have one of each kind. */
+  /**
+   * True when this disagreement is found for the first time in a listing. A listing may have one disagreement of
+   * each kind.
+   */
   def isNew(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
     val file = listed(found.names.head)
     val isNew = !warned.exists(_.get eq file)
@@ -130,7 +133,7 @@ private[sparkzorder] object History {
   /** About the memory that one file name takes in a log. */
   private val BytesOfName = 300L
 
-  /** The logs of all tables together may take one part in this many of the driver's memory. */
+  /** The logs of all tables together may take the driver's memory divided by this number. */
   private val MemoryDivisor = 8L
 
   /** Kinds of disagreements that one listing may have. */

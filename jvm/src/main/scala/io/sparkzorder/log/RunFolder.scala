@@ -11,7 +11,7 @@ import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, RawFiles}
 
-/** How far a committed run is in one folder. The place of its token tells it. */
+/** How far a committed run is in one folder. The place of the run's token in the folder shows the state. */
 private[sparkzorder] sealed trait FolderState
 private[sparkzorder] object FolderState {
 
@@ -28,8 +28,8 @@ private[sparkzorder] object FolderState {
   case object Conflict extends FolderState
 
   /**
-   * There is no token. As a rule the folder was dropped, or a program overwrote it that does not touch hidden
-   * names. If replaced files of the run are still hidden there, see [[RunFolder.isInDoubt]].
+   * There is no token. As a rule the folder was dropped, or it was overwritten by a program that does not touch
+   * hidden names. If replaced files of the run are still hidden there, see [[RunFolder.isInDoubt]].
    */
   case object Overwritten extends FolderState
 }
@@ -98,15 +98,15 @@ private[sparkzorder] final class RunFolder(
   def isThere: Boolean = exists(own) || exists(closed)
 
   /**
-   * Where a new file is now, by a search in the order in which it moves. A publisher that finds the token gone
-   * hides the file again.
+   * Where a new file is now. The search follows the moves of the file: it is hidden, then visible, and hidden
+   * again if its publisher finds the token gone.
    */
   def find(a: Added): Option[FileStatus] =
     status(hidden(a)).orElse(status(visible(a))).orElse(status(hidden(a)))
 
   /**
-   * Where a replaced file is now. During the search, a late publisher may hide the file, another publisher may
-   * close the directory, and the file may get its name again.
+   * Where a replaced file is now. The search follows the moves of the file: a late publisher may hide the file,
+   * another publisher may move it to the closed directory, and then it may get its name again.
    */
   def find(r: Replaced): Option[FileStatus] =
     visible(r).orElse(status(new Path(own, r.retained)))
@@ -130,7 +130,8 @@ private[sparkzorder] final class RunFolder(
   /** A name that an undo brings back, but that a file of another program has now. */
   def occupiedName: Option[String] = if (bringsBack) first(change.added)(occupied) else None
 
-  // in this order, because a file that becomes visible is not hidden any more
+  // In this order, because a publisher may rename the new file itself during the two looks. In the other order,
+  // the new file would first be hidden and then visible, and would be taken for a file of another program.
   private def occupied(a: Added): Option[String] =
     if (exists(visible(a)) && exists(hidden(a))) Some(s"a file ${a.name} was written there")
     else None
@@ -143,7 +144,7 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed"))
   }
 
-  /** True when a new file is visible. All replaced files were hidden before. */
+  /** True when a new file is visible. All replaced files are hidden before the first new file is visible. */
   def isRevealing: Boolean = {
     val here = state.named(folder, change.added.map(_.name))
     change.added.exists(a =>
@@ -197,7 +198,7 @@ private[sparkzorder] final class RunFolder(
   /** Marks the folder published. False when the token is not beside the data any more. */
   def finish(): Boolean = move(token, new Path(own, RunFolder.Finished))
 
-  /** Makes the token that of a conflict. After that no process can finish the folder. */
+  /** Renames the token to the token of a conflict. After that no process can finish the folder. */
   def decideConflict(): Unit = {
     val to = new Path(own, RunFolder.Conflict)
     val _ = move(new Path(own, RunFolder.Waiting), to) || move(token, to)
@@ -224,8 +225,8 @@ private[sparkzorder] final class RunFolder(
    * in a removed directory nothing can be renamed. Only then do the replaced files get their names again.
    *
    * @param restore true to give the replaced files their names again, because the folder was not overwritten
-   * @param isHiding true if a replaced file that is nowhere may have been hidden when it was removed. Then
-   *   perhaps only the new files have its rows, and they stay
+   * @param isHiding true if a replaced file that is found nowhere may have been removed while it was hidden. Then
+   *   the new files may have the only copy of its rows, and they stay
    * @return what became of the replaced files, as a sentence
    */
   def resolve(restore: Boolean, isHiding: Boolean): String = {
@@ -241,7 +242,7 @@ private[sparkzorder] final class RunFolder(
     val nowhere =
       if (!restore || !isHiding) Nil
       else {
-        // a program that has written over a name has replaced these rows
+        // if another program has written a file of this name, that program has replaced the rows
         change.replaced.filterNot(r => exists(original(r)) || exists(new Path(closed, r.retained)))
       }
     // the files that an undo was to bring back stay
@@ -281,7 +282,7 @@ private[sparkzorder] final class RunFolder(
     val _ = fs.delete(file, false)
   }
 
-  /** None when a replaced file is hidden, else what became of it. */
+  /** None when a replaced file is in the run's directory, else what another program did to the file. */
   private def whereIs(r: Replaced, wasThere: Boolean): Option[String] =
     status(new Path(own, r.retained)) match {
       case Some(s) if r.is(s) => None
@@ -342,12 +343,12 @@ private[sparkzorder] object RunFolder {
 
   val Retained = "_old_"
 
-  /** Where a file of a run is hidden that it replaces, by its number in the folder. */
+  /** The hidden name of a replaced file, by the number of the file in its folder. */
   def retainedName(i: Int): String = s"$Retained$i"
 
   val New = "_new_"
 
-  /** Where a new file is hidden until it is visible. */
+  /** The hidden name of a new file until it is visible. */
   def newName(file: Int, attempt: Int): String = s"$New${file}_$attempt"
 
   /** Name of the token while it is beside the data. */

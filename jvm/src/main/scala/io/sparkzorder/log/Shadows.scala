@@ -24,7 +24,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
       .flatMap(k => k.shadow.map(c => Step(k, c, underWay = false)))
       .groupBy(_.change.folder).map { case (f, steps) => f -> steps.toIndexedSeq }
 
-  /** True where no shadow can be in force. */
+  /** True when no shadow can be in force in any folder. */
   def isEmpty: Boolean = folders.isEmpty
 
   /** The records of all shadows, abandoned or not. */
@@ -56,7 +56,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     } yield run -> c.folder
   }
 
-  /** True where a later run in force has given files of a run visible names, or is about to do so. */
+  /** True when a later run in force has given the files of a run in a folder visible names, or is about to. */
   def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 
   private lazy val hidden: Map[(String, String, String), Added] = (for {
@@ -69,7 +69,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     RunFolder.runOf(path.getParent.getName)
       .flatMap(run => hidden.get((folder, run, path.getName)))
 
-  /** True for a hidden file that stands for visible files of a folder. */
+  /** True for a hidden file that the record of a shadow adds to a folder, whether the shadow is in force or not. */
   def holds(folder: String, path: Path): Boolean = hiddenAt(folder, path).isDefined
 
   /**

@@ -73,7 +73,8 @@ private[sparkzorder] final class StateDirectory(
   }
 
   /**
-   * Refuses a directory with a symbolic link, which would lead out of the directory.
+   * Refuses a `_zorder` directory that is a symbolic link or contains one, because a link may lead out of the
+   * table.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
    */
@@ -117,7 +118,7 @@ private[sparkzorder] final class StateDirectory(
   def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
-  /** True while the run's record exists. It vanishes when another program overwrites the whole table. */
+  /** True while the run's record exists. The record vanishes when another program overwrites the whole table. */
   def holds(number: Long, run: String): Boolean =
     parsed(record(number))(Record.fromJson).exists(_.run == run)
 
@@ -174,8 +175,8 @@ private[sparkzorder] final class StateDirectory(
 
   /**
    * The files of a directory that have one of these names. Lists the directory, unless an earlier listing
-   * had many more files: then each name is looked up. So a batch of a large directory costs what the batch
-   * has of it.
+   * had many more files: then each name is looked up. So a batch with a few files of a large directory does not
+   * pay for a listing of the whole directory.
    */
   private[sparkzorder] def named(
       directory: Path,
@@ -254,7 +255,7 @@ private[sparkzorder] final class StateDirectory(
   private def content(path: Path, left: Int): Option[Array[Byte]] =
     Try(bytes(path)) match {
       case Success(bytes) => Some(bytes)
-      // Hadoop's local file system throws the same for a file that this user may not read
+      // Hadoop's local file system throws the same exception for a file that this user may not read
       case Failure(e: FileNotFoundException) =>
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)

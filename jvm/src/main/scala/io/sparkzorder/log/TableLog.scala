@@ -18,7 +18,8 @@ import io.sparkzorder.table.TableFiles
 private[sparkzorder] final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private val covered = seen.checkpoint.toSeq.flatMap(_.content.records)
 
-  // a reader skips a record of a published run that cannot be read, but the callers here need its content
+  // Readers of the table skip an unreadable record of a published run. The callers here need its content, so it
+  // is read again, which throws the error of the record.
   private def recordOf(o: OpenRecord): (Long, Record) =
     o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
 
@@ -59,7 +60,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   lazy val unfinished: Seq[(Long, Record)] =
     seen.open.filterNot(_.isDone).map(recordOf).filter(_._2.exchangesFiles)
 
-  /** Number of the record by which a run changes the table, if it has committed. */
+  /** Number of the record by which a run changes the table; None if the run has not committed. */
   def commitOf(run: String): Option[Long] = runs.commitOf(run)
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
@@ -77,7 +78,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   /**
    * The changes by runs that are published without a conflict, each with the number of its record. For runs
-   * in a checkpoint, the changes also list files that earlier runs replaced on the way to the present ones.
+   * in a checkpoint, the changes also list the files that earlier runs replaced, see [[CheckpointEntry.past]].
    */
   private[sparkzorder] def settledChanges: Seq[(Long, FolderChange)] =
     seen.history.folders.values.toSeq.flatMap(_.steps.map(s => s.known.number -> s.change))

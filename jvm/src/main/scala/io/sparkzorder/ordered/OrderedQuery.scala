@@ -58,7 +58,7 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
 
   /**
    * Removes constant columns from the required order. Since SPARK-53738, Spark's rule does not require an
-   * order by constant columns, and recognizes a sort only if it lacks such columns.
+   * order by constant columns, and recognizes a sort only if the sort lacks such columns.
    */
   private def withoutConstants(required: Seq[Expression], query: LogicalPlan): Seq[Expression] =
     if (required.isEmpty || !SQLConf.get.plannedWriteEnabled || !leavesOutConstants) required

@@ -23,7 +23,10 @@ private[sparkzorder] case object ShowWorkload extends WorkloadAction {
     .add("name", StringType, nullable = false)
     .add("kind", StringType, nullable = false)
 
-  /** A row for each template. */
+  /**
+   * One row for each template. A template is a group of scans that use the same columns in the same way to skip
+   * files.
+   */
   override val schema: StructType = new StructType()
     .add("columns", ArrayType(use, containsNull = false), nullable = false)
     .add("usable", BooleanType, nullable = false)

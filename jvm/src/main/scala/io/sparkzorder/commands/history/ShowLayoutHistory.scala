@@ -75,7 +75,10 @@ private[sparkzorder] final class HistoryRows(
     row(number, r, status, isNext, hiddenBytes(r), None)
   }
 
-  /** The new files of a shadow, as far as records tell that they are there. */
+  /**
+   * The bytes of the hidden files of a shadow, as the records tell them. Files whose deletion a record announces
+   * do not count.
+   */
   private def hiddenBytes(r: Record): Long =
     if (!withIntent(r.run)) 0L
     else {
@@ -83,7 +86,7 @@ private[sparkzorder] final class HistoryRows(
         c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
     }
 
-  /** The changes of a shadow whose files have no visible names. */
+  /** The changes of a shadow in the folders where its files do not have visible names. */
   private def unpublished(r: Record): Seq[FolderChange] =
     r.changes.filterNot(c => log.shadows.isPublished(r.run, c.folder))
 

@@ -44,7 +44,8 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val table = new TableState(session, target)
     table.checkPublishing()
     val nowMs = System.currentTimeMillis()
-    // publishing these runs retains files, and this statement keeps them, however short the retention is
+    // Publishing these runs retains the files that they replace. This statement keeps these files, however
+    // short the retention is.
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) table.exchanging(table.rollForward())
     val user = session.sparkContext.sparkUser
@@ -153,8 +154,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 
     /**
-     * False for files that no record announces yet. They are left to a later VACUUM, because a running query
-     * may read them.
+     * False for files of which no record says yet that they are out of use. They are left to a later VACUUM,
+     * because a running query may read them.
      *
      * @param atOnce true if running queries do not count
      */
@@ -176,8 +177,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     }
 
     /**
-     * Commits the record, if one is needed. False if other statements have changed the records since the
-     * files were found to be unused.
+     * Commits the record that announces the deletion, if such a record is needed. False if other statements
+     * have changed the records since the files were found to be unused.
      */
     private def announce(): Boolean = isOver(record) || unused.isEmpty || {
       val marker =
@@ -224,8 +225,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   }
 
   /**
-   * Whether records announce that files of the run are out of use, and since when. No record announces this
-   * of an inert shadow: the time of the run counts, and after the announcement the files wait once more.
+   * Whether records announce that files of the run are out of use, and since when. At first no record
+   * says so of an inert shadow, and the retention counts from the time of the run. When the retention is over,
+   * VACUUM LAYOUT only announces the deletion. It deletes the files when a second retention is over.
    */
   private def unusedSince(record: Record): (Boolean, Long) = {
     val markers = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)

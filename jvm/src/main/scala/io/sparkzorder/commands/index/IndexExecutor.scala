@@ -41,8 +41,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   /**
    * @param columns the name parts of each column to index; empty for the default columns
    * @param readsInt96 true to read the values of INT96 columns
-   * @param values names of the columns whose values are indexed; None for the columns of the table's
-   *   property
+   * @param values names of the columns whose values are indexed; None for the columns that the property
+   *   `zorder.index.values` of the table names
    */
   def create(
       columns: Columns,
@@ -101,11 +101,11 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
    * @param named the columns that the statement names; None if it names none
-   * @param isNew true if there must be no index. Another statement may have made an index since the check
+   * @param isNew true to fail if there is an index. Another statement may have made an index since the check
    * @param fromScratch true to read every footer again
    * @param int96 whether the values of INT96 columns are read; None to keep what the index says
-   * @param declared the columns whose values are indexed, unless the index has such columns; Left says why they
-   *   are not known
+   * @param declared the columns whose values are indexed if the index does not have such columns already; Left
+   *   says why these columns are not known
    */
   private def build(
       named: Option[Columns],
@@ -222,7 +222,10 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     (known.map(files.path).toSet, gone.map(files.path).toSet)
   }
 
-  /** False if the index lacks an ordering column: its bounds must be read from every footer. */
+  /**
+   * False if the index lacks one of the columns that are always indexed: the bounds of that column must be read
+   * from every footer.
+   */
   private def covers(index: IndexHeader, always: Columns): Boolean = {
     val has = index.columns.map(c => LeafColumns.fold(c.path)).toSet
     always.forall(c => has(LeafColumns.fold(c)))

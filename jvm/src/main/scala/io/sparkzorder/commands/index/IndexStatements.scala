@@ -25,7 +25,7 @@ private[sparkzorder] sealed trait IndexAction extends TableAction {
 
 /**
  * @param columns name parts; empty for the default columns
- * @param options `int96` and `values`
+ * @param options the values of the options `int96` and `values`
  */
 private[sparkzorder] final case class CreateIndex(
     columns: Seq[Seq[String]],
@@ -61,7 +61,7 @@ private[sparkzorder] object CreateIndex {
   private val Read = "read"
 }
 
-/** @param columns name parts; empty for those that the index has */
+/** @param columns name parts; empty for the columns that the index has */
 private[sparkzorder] final case class RefreshIndex(columns: Seq[Seq[String]]) extends IndexAction {
   override def statement: String = "REFRESH ZORDER INDEX"
   override protected def result(executor: IndexExecutor): IndexResult = executor.refresh(columns)
@@ -78,11 +78,11 @@ private[sparkzorder] final case class DropIndex(ifExists: Boolean) extends Index
  * @param path the table's directory
  * @param files data files in the index; for DROP, the files that were in the index
  * @param columns indexed columns
- * @param rows of these files
+ * @param rows the number of rows of these files
  * @param indexBytes size of the index
  * @param filesRead data files whose footers were read
  * @param reason why nothing, or not everything, was done
- * @param values for each column whose values are indexed
+ * @param values what the index holds of each column whose values are indexed
  * @param valuesMillis how long this statement took to index the values of all columns
  */
 private[sparkzorder] final case class IndexResult(

@@ -77,7 +77,7 @@ private[sparkzorder] object ShowSkippingCommand {
 /**
  * A scan of files by Spark's V1 or V2 reader.
  *
- * @param ours the index of files that spark-zorder gave to the scan, and the pruning of these files
+ * @param ours the file index that spark-zorder gave to the scan, and its pruning; None if the scan has another one
  */
 private final case class ReportedScan(
     table: String,
@@ -152,7 +152,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
   }
 
-  /** The files that such a filter prunes are known only when the query runs. */
+  /** The row of a filter whose values, and so the files that it prunes, are known only when the query runs. */
   private def atRunTimeRow(
       files: Long,
       kept: Long,
@@ -190,10 +190,10 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
 /**
  * The rows of SHOW SKIPPING of one scan of a Delta or Iceberg table.
  *
- * @param listed the files that the format reads for the filters that it knows while the query is planned
- * @param planned filters whose files are known while the query is planned, apart from those of the format
- * @param keys filters whose values are known when the query runs
- * @param dropped how many of the listed files a filter prunes
+ * @param listed the number of files that are left after the format itself has skipped files
+ * @param planned filters by which spark-zorder may prune these files while the query is planned
+ * @param keys filters whose values are known only when the query runs
+ * @param dropped how many of the listed files the given filters prune
  */
 private[index] final class FormatReport private (
     table: FormatTable,

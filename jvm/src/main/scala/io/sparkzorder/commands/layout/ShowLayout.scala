@@ -214,7 +214,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
         new LostRecords(state).warning(listed))
   }
 
-  /** @param quoted the name as SQL quotes it */
+  /** @param quoted the name, quoted for a SQL statement */
   private def delta(name: String, quoted: String): ListedTable = {
     val listed = relation(name, session.table(quoted))
     val columns = TableFormats.lastColumns(listed.files.root, "delta")

@@ -130,9 +130,9 @@ private[sampling] object SampleAggregate {
  * A weighted sample of key rows. A row of weight w represents w rows of the input.
  *
  * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs
- * one comparison). Its rows have the weight `seen / size`. The reader joins the samples of the
- * tasks. If they have too many rows, it thins them by systematic sampling over the weights. The
- * seed is fixed, so a task that Spark runs again draws the same sample.
+ * one comparison). Each row of this sample has the weight `seen / size`. One task joins the samples
+ * of all tasks. If they have too many rows, that task thins them by systematic sampling over the
+ * weights. The seed is fixed, so a task that Spark runs again draws the same sample.
  *
  * @param fields the number of columns of a key row
  * @param seed the seed of the random numbers
@@ -237,10 +237,10 @@ private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
 
 private[sampling] object ReservoirSample {
 
-  /** Rows that one task keeps. All tasks send theirs to one reader. */
+  /** Rows that one task keeps. All tasks send their rows to the task that joins them. */
   val TaskRows = 10000
 
-  /** Rows that the reader keeps of all tasks together. */
+  /** Rows that are left of all tasks together after thinning. */
   val MergedRows = 50000
 
   def fromBytes(fields: Int, seed: Long, bytes: Array[Byte]): ReservoirSample =

@@ -86,7 +86,11 @@ private[sparkzorder] object PostingsFormat {
     finally mostFingerprintBits = 31
   }
 
-  /** @param values the number of values in all files */
+  /**
+   * Chooses the numbers of bits for a part.
+   *
+   * @param values the number of values in all files together
+   */
   def of(files: Int, values: Long): PostingsFormat = {
     require(files <= MaxFiles, s"$files files in a part of an index of values")
     val fileBits = 32 - Integer.numberOfLeadingZeros(math.max(1, files))
@@ -242,7 +246,7 @@ private[sparkzorder] final class ShardDirectory(bytes: Array[Byte]) {
 /**
  * Looks hashes up in a part. Any damage that could hide an entry raises an error.
  *
- * @param directory of the part
+ * @param directory the directory of the part
  */
 private[sparkzorder] final class PostingsReader(
     directory: Path,
@@ -263,10 +267,10 @@ private[sparkzorder] final class PostingsReader(
   }
 
   /**
-   * Calls `found` with the number of each file that may have a value with one of the hashes; with
-   * `format.allFiles` if every file may have one.
+   * Calls `found` with the number of each file that may have a value with one of the hashes. The number is
+   * `format.allFiles` if every file may have such a value.
    *
-   * @param directories of the shards
+   * @param directories gives the directory of a shard
    */
   def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit =
     hashes.groupBy(format.shardOf).toSeq.sortBy(_._1).foreach { case (shard, same) =>
@@ -326,7 +330,7 @@ private[sparkzorder] final class PostingsReader(
 
 private[sparkzorder] object PostingsReader {
 
-  // a request costs as much as so many bytes
+  // a further request costs about as much as reading this number of bytes
   private val Gap = 64 * 1024
 
   private val requests = new LongAdder

@@ -90,7 +90,8 @@ private[sparkzorder] object ValueHash {
   def ofLong(value: Long, seed: Long): Long = XXH64.hashLong(value, seed)
 
   /**
-   * The hash of a decimal. If the number fits into 64 bits, it is that of the integer, for every precision.
+   * The hash of a decimal. If the unscaled value fits into 64 bits, it has the hash of the equal integer, so the
+   * precision does not matter.
    */
   def ofUnscaled(value: BigInteger, seed: Long): Long =
     if (value.bitLength < 64) ofLong(value.longValue, seed) else ofBytes(value.toByteArray, seed)

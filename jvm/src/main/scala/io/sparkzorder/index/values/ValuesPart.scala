@@ -19,7 +19,7 @@ import java.util.zip.{CRC32, DeflaterOutputStream, InflaterInputStream}
  * The files whose values a part has, in the order of their numbers.
  *
  * @param paths relative to the table's root, as UTF-8
- * @param covered false for a file of which the part has perhaps not all values
+ * @param covered false for a file if the part may lack some of its values
  */
 private[sparkzorder] final case class CoveredFiles(
     paths: IndexedSeq[Array[Byte]],
@@ -44,7 +44,7 @@ private[sparkzorder] object CoveredFiles {
  *
  * @param column the column's name
  * @param domain text of the [[ValueDomain]] in which values are equal
- * @param seed of the hash, random
+ * @param seed the seed of the hash, a random number
  */
 private[sparkzorder] final case class ValuesPart(
     id: UUID,
@@ -102,7 +102,7 @@ private[sparkzorder] final case class ValuesPart(
 private[sparkzorder] object ValuesPart {
   val Head = "_head"
 
-  /** What the name of a part's directory begins with; its id follows. */
+  /** The name of a part's directory is this prefix and the id of the part. */
   val Prefix = "_v_"
   private val Version = 1
 

@@ -42,7 +42,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
    * newest `Kept` records.
    */
   private def lastToCover(log: CommitLog): Long = {
-    // the writer of a marker may have been killed before it marked the record done
+    // A record that only ends or limits a run does not count as open: its writer may have been killed before it
+    // marked the record done.
     val open = log.open.filterNot(o => o.isDone || isMarker(o)).map(_.known.number)
     val unread = log.open.filter(_.known.record == null).map(_.known.number)
     (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
@@ -61,7 +62,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
           conflict = !o.isSettled && !isMarker(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
-    // a gap in the numbers: another program has removed records
+    // if there is a gap in the numbers, another program has removed records, and no checkpoint is written
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
@@ -203,8 +204,8 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .foreach(owner.remove)
 
   /**
-   * The files that each record replaced, by its number and folder, followed by the files that earlier runs
-   * replaced on the way to those. [[withPast]] limits their number.
+   * For the number and folder of each record: the files that it replaced, followed by the files that earlier runs
+   * replaced by these files, directly or in several steps. [[withPast]] limits their number.
    */
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
@@ -232,7 +233,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .find(_._2.columns.nonEmpty).map(_._1)
     withPast(reduced.filter { e =>
       lasting(e.record.run) || layout.contains(e.number) ||
-      // without it the run that it undoes would be in force again
+      // without the record of an undo, the undone run would be in force again
       e.record.undone.exists(lasting)
     })
   }
@@ -267,6 +268,6 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
 
 private[log] object LiveFacts {
 
-  /** About 10 MB of a checkpoint. */
+  /** The greatest number of past files in a checkpoint. They take about 10 MB. */
   val MaxPast = 100000
 }

@@ -171,6 +171,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       if (state.identity(number) != identity) throw ZOrderErrors.stateLost(state.root.toString)
 
     /**
+     * Hides the replaced files of a folder, and then gives the new files their names.
+     *
      * @param isResumed true if another process may already have hidden replaced files. A missing replaced
      *   file may then have been removed while it was hidden, and only the new files have its rows. If
      *   false, only this process hides files, so a missing replaced file was removed while it was visible.
@@ -250,13 +252,16 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 }
 
-/** Why a folder of a run is not published. */
+/** Why the work on a folder of a run did not end as intended. */
 private sealed trait Problem
 
 /** The directory has no file of the run: the folder was overwritten, or was moved elsewhere. */
 private final case class Away(problem: String) extends Problem
 
-/** The run has ended in this folder and is not published there: the folder has the old files or others. */
+/**
+ * The run has ended in this folder, and a conflict is reported: another program changed the folder, or the run was
+ * abandoned.
+ */
 private final case class Ended(error: ZOrderException) extends Problem
 
 /** The folder is in doubt: a user must say whether it was overwritten. */
