@@ -11,12 +11,12 @@ import org.apache.spark.unsafe.types.{ByteArray, UTF8String}
 import io.sparkzorder.bits.{GuidedBounds, OrderedLongs, PrefixedBounds}
 
 /**
- * The sorted, distinct bounds of one column, with a search.
+ * The sorted bounds of one column, with a search.
  *
  * A look-up returns a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for a value
- * in the gap below bound `i`, and `2 * length` for a value above all bounds. Slots have the order
- * of the values. A look-up allocates nothing, except that wide decimals allocate their unscaled
- * values.
+ * in the gap below bound `i`, and `2 * length` for a value above all bounds. If several bounds are equal,
+ * `i` is the first of them. Slots have the order of the values. A look-up allocates nothing but the unscaled
+ * value of a wide decimal.
  */
 private[sparkzorder] sealed trait BoundsIndex extends Serializable {
 
@@ -58,8 +58,8 @@ private[sparkzorder] final class LongBounds(val order: FixedOrder, val sorted: A
 }
 
 /**
- * Bounds that are compared by a prefix first, which is an ordered long. Only bounds with an equal prefix
- * are compared in full.
+ * Bounds that are first compared by a prefix, an ordered long. Only bounds with an equal prefix are compared
+ * in full.
  */
 private[sparkzorder] sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long])
     extends BoundsIndex {

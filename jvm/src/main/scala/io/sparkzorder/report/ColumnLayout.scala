@@ -24,7 +24,7 @@ import io.sparkzorder.table.stats.{
  * @param count number of units that hold rows
  * @param perPointQuery mean number of units that a query `column = value` reads, judged by min/max
  *   alone; the mean is over the values of the rows
- * @param ideal the bound of `perPointQuery` for units of equal size, see `PointQueries.ideal`
+ * @param ideal the least possible `perPointQuery` for units of equal size, see `PointQueries.ideal`
  */
 private[sparkzorder] final case class UnitReads(count: Long, perPointQuery: Double, ideal: Double) {
 
@@ -147,7 +147,7 @@ private[sparkzorder] object ColumnWarnings {
    */
   val FewValues = 4
 
-  // mean number of files of a folder below which no order is assumed
+  // if a folder has fewer files than this on average, the files are not said to follow the column
   private val FilesToFollow = 4
   // if a point query reads at most this number of files per folder, the files follow the column
   private val FewFiles = 1.25
@@ -199,7 +199,7 @@ private[sparkzorder] final class ColumnStorageUnits(
   /**
    * How many of `units` a point query on the column reads on average, and the ideal number.
    *
-   * @param units [[files]], [[rowGroups]] or the [[pages]]
+   * @param units [[files]], [[rowGroups]] or the content of [[pages]]
    * @param weights the weights of the columns of the ideal layout, with the weight of this column first
    */
   def reads(units: IndexedSeq[StorageUnit], weights: IndexedSeq[Double]): UnitReads = {
@@ -255,8 +255,8 @@ private[sparkzorder] final class ColumnStorageUnits(
       units.map(_.stats.columnRange))
 
   /**
-   * The positions in `all` of the pages of each file. For a file whose pages were not read, or have a page
-   * without statistics, the positions of its row groups.
+   * The positions in `all` of the pages of each file. If the pages of a file were not read, or one of them has
+   * no statistics, the positions of its row groups.
    */
   private def positionsOfFinest: IndexedSeq[Int] = {
     var (group, page) = (files.size, files.size + rowGroups.size)

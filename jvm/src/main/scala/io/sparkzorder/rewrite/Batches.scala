@@ -13,7 +13,8 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 
 /**
- * What a batch is for the files of its folders.
+ * What a batch does to the files of its folders: it gives them their final layout, or is one of two passes
+ * towards this layout.
  *
  * @param planId the plan of a layout in two passes
  * @param number 1 or 2, for a layout in two passes
@@ -24,8 +25,8 @@ private[rewrite] sealed abstract class Pass(val planId: Option[String], val numb
 private[rewrite] case object OnePass extends Pass(None, None)
 
 /**
- * The first of two passes: the rows are dealt to the regions of a plan, and no new file has rows of two
- * regions.
+ * The first of two passes: the rows are dealt to the regions of a plan. Each new file has rows of one region
+ * only.
  */
 private[rewrite] final case class Deal(plan: String, regions: FolderGrid)
     extends Pass(Some(plan), Some(1))
@@ -56,7 +57,7 @@ private[rewrite] final case class Batch(files: IndexedSeq[FormatFile], pass: Pas
  * @param reasons what the report says of folders that take two passes
  * @param predicted for DRY RUN, how many more batches a real run would have
  * @param plans the new plans of folders in two passes, which are stored before the first batch
- * @param isDeferred true if some files wait although no batch deals rows
+ * @param isDeferred true if regions that are too large wait for a later pass, in which they are divided again
  */
 private[rewrite] final case class PlannedBatches(
     batches: Seq[Batch],
@@ -80,7 +81,7 @@ private[rewrite] final case class PlannedBatches(
 
 /**
  * Puts files into batches of up to `batchSize` bytes. Each batch is rewritten and committed by itself. All
- * folders of a batch are of one group, because one job writes them.
+ * folders of a batch have the same `FormatFolder.group`, because one job writes them.
  *
  * A folder above that size takes two passes, like an external sort of more rows than fit into memory. A
  * sample of the whole folder gives the regions, which are the first cells of the tree that one shuffle would
@@ -104,7 +105,7 @@ private[rewrite] final class Batches(
 
   /**
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PARTITION_TOO_LARGE for a folder above
-   *   `batchSize` for which two passes do not suffice, unless OPTIONS have a batch size
+   *   `batchSize` for which two passes do not suffice, unless OPTIONS set `batchSize`
    */
   def of(files: IndexedSeq[FormatFile]): PlannedBatches = {
     val byFolder = files.groupBy(_.folder)
@@ -148,7 +149,7 @@ private[rewrite] final class Batches(
                 s"a layout in two passes goes on with the first pass: ${files.size - rest.size} files of " +
                   s"$folder are dealt to regions, and ${rest.size} are not")
             }
-          // without its regions, the pass that has begun cannot be ended
+          // without the regions of its plan, the first pass cannot go on
           case None =>
             fresh(folder, files).told(
               s"a layout in two passes begins anew, since the plan of $folder is lost or damaged")
@@ -192,7 +193,10 @@ private[rewrite] final class Batches(
       Some(PlannedBatches(deals(files, plan.id, plan.grid), plans = Seq(plan)))
     }
 
-  /** Predicts two passes as one batch: only the bytes that the first pass writes come in addition. */
+  /**
+   * Two passes as one batch, for DRY RUN. The final files are about the same; a real run also writes each byte
+   * in the first pass.
+   */
   private def predicted(files: IndexedSeq[FormatFile], regions: Int): PlannedBatches = {
     val first = inOrder(files.filter(_.dealt.isEmpty)).size
     PlannedBatches(
@@ -208,16 +212,17 @@ private[rewrite] final class Batches(
       regions: FolderGrid): Seq[Batch] =
     inOrder(files).map(Batch(_, Deal(plan, regions)))
 
-  /** Batches by time: files of similar times often have similar values, and meet few regions. */
+  /** Batches by time: files of similar times often have similar values, and so rows for few regions. */
   private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
     Batches.filled(files.sortBy(f => (f.writtenAt, f.path)), limit)(_.bytes)
 
   private def gathers(dealt: IndexedSeq[FormatFile]): PlannedBatches = {
     val byRegion = dealt.groupBy(_.dealt.get).toSeq.sortBy(r => (r._1.plan, r._1.region)).map(_._2)
-    // regions that have become too large, such as by a smaller batchSize, are divided again
+    // regions that are now too large, for example because batchSize is smaller, are divided again
     val (good, large) = byRegion.partition(bytesOf(_) <= Batches.MostOfLimit * limit)
     def gather(files: IndexedSeq[FormatFile]) = Batch(files, Gather(files.head.dealt.get.plan))
-    // large regions come last and together, so that a statement after a crash finds one plan
+    // Large regions come last, and one new plan divides all of them. A statement that goes on after a crash
+    // then finds only one plan.
     if (good.nonEmpty || large.isEmpty)
       PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
     else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
@@ -231,7 +236,7 @@ private[rewrite] object Batches {
   /** A region may be larger than a batch by this factor, because a sample does not cut exactly. */
   val MostOfLimit = 1.3
 
-  // as a share of the target size
+  // two passes are taken only if the mean file between them has at least this share of the target size
   private val LeastFile = 0.25
 
   /** Groups of neighbouring parts, each up to a limit. A part above the limit is a group of its own. */
@@ -250,24 +255,24 @@ private[rewrite] object Batches {
     groups.filter(_.nonEmpty).map(_.toIndexedSeq).toSeq
   }
 
-  /** Regions are halves of halves: up to twice as many as batches. */
+  /** The number of regions. Halving makes it a power of two, up to twice the number of batches. */
   def regions(bytes: Long, limit: Long): Int = {
     val batches = math.max(1.0, bytes.toDouble / limit)
     math.pow(2, math.ceil(math.log(batches) / math.log(2))).toInt
   }
 
   /**
-   * The least batch size by which two passes lay a folder out. With B batches and up to 2 B regions, the
-   * mean file between the passes has bytes / (2 B^2).
+   * The least batch size with which two passes can lay out a folder. With B batches and up to 2 B regions,
+   * the mean size of a file between the passes is bytes / (2 B^2).
    *
-   * @param target size of a file
+   * @param target the wanted size of a file
    */
   def least(bytes: Long, target: Long): Long = {
     val files = math.sqrt(2.0 * LeastFile * bytes * target)
     math.min(bytes, math.max(2 * target, math.ceil(files).toLong))
   }
 
-  /** The most bytes of a folder that a batch size lays out, in one pass or in two. */
+  /** The size of the largest folder that can be laid out with a batch size, in one pass or in two. */
   def most(limit: Long, target: Long): Long =
     if (limit < 2 * target) limit
     else math.max(limit, math.floor(limit.toDouble * limit / (2.0 * LeastFile * target)).toLong)

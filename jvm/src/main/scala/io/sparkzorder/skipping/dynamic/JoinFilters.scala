@@ -20,10 +20,10 @@ import io.sparkzorder.skipping.scan.{
 import io.sparkzorder.util.JobCancellation
 
 /**
- * Filters the scan of a relation with a skipping index by the keys of the other side of a join, as Spark's
- * dynamic partition pruning does for partition columns. The rule uses Spark's own expression for dynamic
- * pruning. Spark therefore takes the keys from the broadcast that the join makes anyway, and drops the
- * filter if there is no broadcast.
+ * Filters the scan of one side of a join by the keys of the other side, if the scanned table has a skipping
+ * index. Spark's dynamic partition pruning does the same for partition columns. The rule uses Spark's own
+ * expression for dynamic pruning. Spark therefore takes the keys from the broadcast that the join makes anyway,
+ * and drops the filter if there is no broadcast.
  *
  * This rule runs last in the optimizer. Earlier, a side of a join could still change, and would then differ
  * from the copy of the side in the filter. Also, subqueries of IN and EXISTS would not be joins yet.
@@ -31,7 +31,7 @@ import io.sparkzorder.util.JobCancellation
 private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
 
   override def apply(plan: LogicalPlan): LogicalPlan = plan match {
-    // Spark optimizes the plan of a subquery by itself, and later as a part of the query
+    // Spark optimizes the plan of a subquery alone first, and later as a part of the query
     case _: Subquery => plan
     case _ if !isOn || plan.isStreaming || isDone(plan) => plan
     case _ =>
@@ -68,9 +68,9 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
 }
 
 /**
- * Marks comparisons with scalar subqueries whose values the listing of files may compute by a second run of the
- * subquery. This is for sessions in which an accelerator may replace the scan. The mark is a copy of the
- * comparison that does not filter rows: [[ScanFilters]] takes it out of the plan.
+ * Marks comparisons with scalar subqueries. For a marked comparison, the listing of files may run the subquery a
+ * second time to get its value. This is for sessions in which an accelerator may replace the scan. The mark is a
+ * copy of the comparison that does not filter rows: [[ScanFilters]] takes the copy out of the plan.
  */
 private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends PredicateHelper {
 

@@ -14,9 +14,10 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
 
 /**
  * Keeps filters from costing a query more than they save. If a plan has two equal parts, Spark runs one of
- * them for both. A filter in only one of the two would make Spark run both. Filters by joins inside of such
- * a part are the same in each copy. From joins outside, all copies get one common filter, which lets the
- * keys of all copies pass. Where this is not possible, the part is closed to filters from outside.
+ * them for both. A filter in only one of the two would make Spark run both. A filter by a join inside of such
+ * a part is the same in each copy. Joins outside would give the copies different filters, so all copies get
+ * one common filter, which lets the keys of all of them pass. Where this is not possible, the part is closed to
+ * filters from outside.
  */
 private[dynamic] final class ReuseGuard {
   private val closed = mutable.HashSet.empty[LogicalPlan]
@@ -61,12 +62,13 @@ private[dynamic] final class ReuseGuard {
   def record(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter]): Unit =
     if (before ne after) {
       changes += Change(before, after, filters)
-      // the sides of the joins, which give the keys, must stay as they are
+      // a side whose keys are used gets no filters itself, and the sides that give these keys must not change
       if (shared.contains(before.canonicalized)) filters.foreach(_.markUsed())
     }
 
   /**
-   * Closes the parts whose copies are no longer equal, or gives them common filters. True if there were any.
+   * Closes each part whose copies are no longer equal, or gives its copies common filters. True if there was
+   * such a part.
    *
    * @param result the plan with filters
    */
@@ -82,7 +84,7 @@ private[dynamic] final class ReuseGuard {
         if (copies.sum > changed.size ||
           changed.map(c => comparable(c.after)).distinct.size > 1) {
           found = true
-          // the copies of different subqueries do not see the same broadcasts
+          // copies in different subqueries cannot use the same broadcasts, so they get no common filter
           val common =
             if (shared.contains(form) || copies.size != 1 || copies.sum != changed.size) {
               Map.empty[Int, Seq[KeySource]]
@@ -140,7 +142,7 @@ private[dynamic] final class ReuseGuard {
   private def columnOf(plan: LogicalPlan, filter: KeyFilter): Option[Int] =
     Some(plan.output.indexWhere(_.semanticEquals(filter.key))).filter(_ >= 0)
 
-  /** A form in which two plans are equal if scans will take Spark's physical plans of the two for equal. */
+  /** A form of a plan that is equal for two plans if their physical plans, and the scans in these, will be equal. */
   private def comparable(plan: LogicalPlan): LogicalPlan = plan.transform {
     case Filter(condition, child) =>
       Filter(

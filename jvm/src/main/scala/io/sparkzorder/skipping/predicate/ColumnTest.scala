@@ -24,7 +24,7 @@ private[sparkzorder] abstract class ColumnTest(
     extends FileTest {
   import ColumnTest._
 
-  /** By the bounds of a block, whether no file, every file or some files of the block may match. */
+  /** Whether no file, every file or some files of a block may match, as far as the block's bounds tell. */
   protected def inBlock(block: Int): Int
 
   /**
@@ -132,7 +132,7 @@ private[sparkzorder] abstract class IntervalTest(
     }
   }
 
-  /** Why the index of the column's values was not used for all files; None if it was, or if there is none. */
+  /** Why the index of the column's values was not used for all files; None if it was, or if there is no such index. */
   def noteOfValues: Option[String] = lookup.flatMap(_.note)
 }
 
@@ -225,7 +225,7 @@ private[sparkzorder] object IntervalTest {
     }
   }
 
-  // otherwise the column has only NULL counts, and no file has bounds
+  // values of another kind mean that only NULL counts of the column are known, and no file has bounds
   private def longs(values: StatValues): Array[Long] = values match {
     case LongStats(l) => l
     case _ => Array.emptyLongArray

@@ -65,7 +65,7 @@ private[sparkzorder] sealed abstract class CompiledFilters(
   /** False when every file is kept. */
   val isUseful: Boolean = tested.exists(!_._2.isInstanceOf[Unknown])
 
-  /** The files that are kept, one group of conjuncts after the other. */
+  /** The files that are kept. Conjuncts on the same columns form a group, and each group prunes further files. */
   protected lazy val byGroup: KeptFiles = KeptFiles.by(
     tested.filter(_._1.used).groupBy(c => FilterOnFiles.nameOf(c._1.columns)).toSeq
       .map { case (name, same) => name -> FileTest.and(same.map(_._2)) },
@@ -110,7 +110,7 @@ private[sparkzorder] final class FilterOnFiles private (
 
   private lazy val walk = index.files.walk()
 
-  /** Not safe for threads. */
+  /** Not thread-safe. */
   override def decide(file: FileStatus): Int = {
     val i = walk.find(file)
     if (i < 0) FilePruner.NoEntry else byGroup.decide(i)
@@ -133,7 +133,10 @@ private[sparkzorder] final class FilterOnFiles private (
   def noteOfValues(conjunct: ConjunctUse): Option[String] =
     testsOf(conjunct).collect { case t: IntervalTest => t }.flatMap(_.noteOfValues).headOption
 
-  /** What to write instead, for a conjunct that looks no value up because it compares a text with numbers. */
+  /**
+   * What to write in place of a comparison of a text with numbers, which cannot use an index of values. None if
+   * a tested column has no such index.
+   */
   def adviceOn(conjunct: ConjunctUse): Option[String] =
     conjunct.advice.filter(_ => testsOf(conjunct).forall(_.column.values.isDefined))
 
@@ -158,7 +161,7 @@ private[sparkzorder] object FilterOnFiles extends PredicateHelper {
       caseSensitive: Boolean): FilterOnFiles =
     new FilterOnFiles(filters, columns, index, caseSensitive)
 
-  /** Each conjunct of some filters with its test, by an index or by statistics in its form. */
+  /** Each conjunct of some filters with its test by an index, or by statistics that have the form of an index. */
   private[sparkzorder] def tested(
       filters: Seq[Expression],
       columns: TableColumns,
@@ -304,7 +307,7 @@ private[sparkzorder] final class FileBounds(content: IndexContent) extends Sized
   /**
    * The same bounds under the names that a query has for the columns.
    *
-   * @param names in the query, by the format's own
+   * @param names the names in the query, by the format's own names
    */
   def named(names: Map[String, String]): IndexColumns = new IndexColumns {
     private val chosen = content.columns.filter(c => names.contains(c._1.name))

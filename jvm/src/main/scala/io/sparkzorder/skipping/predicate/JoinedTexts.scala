@@ -9,34 +9,34 @@ import org.apache.spark.sql.types.StringType
 import io.sparkzorder.skipping.values.LikePattern
 
 /**
- * Comparisons of a text that is joined of several columns, as comparisons of the columns. An example is
+ * Turns a comparison of a text that is joined from several columns into comparisons of the columns. An example is
  * `concat(region, '|', code) = 'EU|7'`, which is true where `region = 'EU' AND code = '7'`. Where the separator
  * occurs several times in the constant, each place may be the end of the first column.
  */
 private[predicate] object JoinedTexts {
 
-  /** The text of more columns is not divided; separators do not count. */
+  /** A text that is joined from more parts than this is not divided. Separators are no parts. */
   private val MostParts = 8
 
-  /** A constant in which the separators stand in more places is not divided. */
+  /** A constant in which the separators stand in more places than this is not divided. */
   private val MostPlaces = 12
 
-  /** A constant with more ways to divide it is not divided. */
+  /** A constant that can be divided in more ways than this is not divided. */
   private val MostWays = 64
   private val MostConstants = 100
 
-  /** A longer beginning of a text is not divided. */
+  /** A beginning of a text that is longer than this is not divided. */
   private val MostLetters = 1000
 
-  /** Conditions that all hold. */
+  /** One way to divide a constant: the conditions on the parts, all of which must hold. */
   private type Way = Seq[Expression]
 
   /** A condition that is true for each row for which the predicate is true. None if nothing is known. */
   def of(e: Expression): Option[Expression] = equal(e).orElse(beginning(e))
 
   /**
-   * A condition that is true for the same rows as the given comparison, and may be false where that is NULL.
-   * None if nothing is known.
+   * A condition that is true for the same rows as the given comparison, and may be false where the comparison is
+   * NULL. None if nothing is known.
    */
   def equal(e: Expression): Option[Expression] = e match {
     case EqualTo(JoinOf(ways), Membership.Text(text)) => any(Seq(text), ways)
@@ -75,10 +75,11 @@ private[predicate] object JoinedTexts {
     case part +: rest =>
       val separator = rest match {
         case Membership.Text(constant) +: _ => constant
-        // no parts are left, because constants stand between them
+        // this is the last part, because a constant stands between two parts
         case _ => ""
       }
-      // the part reaches up to the end, or the separator follows, of which the end may be cut off
+      // Either the part reaches to the end of the text or beyond it, or a separator follows the part. The text
+      // may end inside of the separator.
       Iterator[Way](Seq(StartsWith(part, Literal(text)))) ++
         text.indices.iterator.filter { at =>
           separator.nonEmpty &&
@@ -102,9 +103,12 @@ private[predicate] object JoinedTexts {
       .reduceOption(Or).getOrElse(Literal(false)))
   }
 
-  /** Matches a joined text, as the function from a constant to its ways; None if there are too many. */
+  /**
+   * Matches a joined text. The result is a function from a constant to all ways in which the parts give this
+   * constant; the function returns None if there are too many ways.
+   */
   private object JoinOf {
-    // a function of one column is searched as a whole: its parts go together
+    // an expression with one column is searched as a whole, because the same value must fit all its parts
     def unapply(e: Expression): Option[String => Option[Seq[Way]]] =
       if (e.dataType != StringType || e.references.size < 2 || !e.deterministic ||
         e.children.count(!isSeparator(_)) > MostParts || !e.children.forall(
@@ -117,7 +121,7 @@ private[predicate] object JoinedTexts {
           Some(text =>
             few(text, Seq(separator)) {
               separated(parts, Some(text), separator) ++
-                // the text without any part
+                // all parts are NULL, which gives the empty text
                 (if (text.isEmpty) separated(parts, None, separator) else Iterator.empty)
             })
         case _ => None
@@ -138,7 +142,7 @@ private[predicate] object JoinedTexts {
     case _ => false
   }
 
-  // an iterator, because only the first ways are made where there are too many
+  // an iterator, so that only the first ways are computed if there are too many
   private def divided(parts: Seq[Expression], text: String): Iterator[Way] = parts match {
     case Membership.Text(constant) +: rest =>
       if (text.startsWith(constant)) divided(rest, text.drop(constant.length)) else Iterator.empty
@@ -147,11 +151,11 @@ private[predicate] object JoinedTexts {
       placesOf(separator, text).flatMap { at =>
         divided(rest, text.drop(at + separator.length)).map(is(part, text.take(at)) +: _)
       }
-    // no parts are left, because constants stand between them
+    // no part is left: the cases above match all other lists, because a constant stands between two parts
     case _ => if (text.isEmpty) Iterator(Nil) else Iterator.empty
   }
 
-  /** @param text None if all parts must be NULL, which `concat_ws` leaves out */
+  /** @param text None if no part of the text is left: all parts must then be NULL, which `concat_ws` leaves out */
   private def separated(
       parts: Seq[Expression],
       text: Option[String],

@@ -149,7 +149,7 @@ private[predicate] final class KeysInFiles(
 
 private object KeysInFiles {
 
-  // the average over this many files is exact enough
+  // the average over a sample of this many files is exact enough
   private val MaxSample = 1024
 
   /** @param files numbers of the files in the sample */
@@ -171,7 +171,7 @@ private object KeysInFiles {
   private def has(column: ColumnDomains, i: Int, bit: Int): Boolean =
     (column.info(i) & bit) != 0
 
-  /** The places of min and max on a line, where differences can be compared. */
+  /** The positions of min and max on a number line, so that the widths of ranges can be compared. */
   private def positions(
       min: StatValues,
       max: StatValues,

@@ -48,7 +48,7 @@ private[sparkzorder] sealed trait Compared {
 /**
  * An expression with several columns.
  *
- * @param columns as the expression has them
+ * @param columns each column as it stands in the expression, and as a column of the table
  */
 private[sparkzorder] final case class SeveralColumns(
     e: Expression,
@@ -77,9 +77,9 @@ private[sparkzorder] object SeveralColumns {
 /**
  * The side of a comparison that holds one column: the column itself, or an expression with the column.
  *
- * @param functions that are applied to the column, the last one first
- * @param isWantedAtNull whether the expression is one of some results where the column is NULL, or NULL and
- *   wanted, as for [[AppliedFunction]]
+ * @param functions the functions that are applied to the column, from the outermost to the innermost
+ * @param isWantedAtNull whether a row may match where the column is NULL. The arguments are the wanted results of
+ *   the expression, and whether NULL is wanted, too
  */
 private[sparkzorder] final case class Operand(
     column: DataColumn,
@@ -104,7 +104,7 @@ private[sparkzorder] final case class Operand(
       val inner = functions.drop(1).map(Some(_)) :+ None
       val (values, _) = functions.zip(inner).foldLeft((results, ofNulls)) {
         case ((wanted, nulls), (applied, inner)) =>
-          // the index knows the bytes of the column, also under another type
+          // the index knows the bytes of the column, so a cast that keeps them counts as the column itself
           val isOfColumn = inner.forall(i => i.function == SameBytes && (i eq functions.last))
           val values = applied.function match {
             case later: LaterCharacters if isOfColumn =>
@@ -128,8 +128,8 @@ private[sparkzorder] final case class Operand(
 /**
  * A function of a column, or of another function of the column.
  *
- * @param call the function's result
- * @param of its argument
+ * @param call the expression that applies the function
+ * @param of the argument in this expression
  */
 private[sparkzorder] final case class AppliedFunction(
     function: ColumnFunction,
@@ -143,7 +143,10 @@ private[sparkzorder] final case class AppliedFunction(
 
 private[sparkzorder] object Operand {
 
-  /** True if an expression is one of `results`, or NULL and wanted, where a part of it is NULL. */
+  /**
+   * True if an expression is wanted where a part of it is NULL: if it then is one of `results`, or is NULL while
+   * `ofNulls` is true. Also true if Spark raises an error there.
+   */
   def isWantedAtNull(
       e: Expression,
       part: Expression,
@@ -194,7 +197,7 @@ private[sparkzorder] object Operand {
       merged(functions, text.fold(variable)(_.call)) ++ text,
       isWantedAtNull(e, variable, _, _))
 
-  /** The cast of a BINARY column to STRING, if the expression has the column nowhere else: it keeps the bytes. */
+  /** The cast of a BINARY column to STRING, which keeps the bytes, if the expression has the column nowhere else. */
   private def textOf(variable: Expression, e: Expression): Option[AppliedFunction] =
     if (variable.dataType != BinaryType) None
     else e.collectFirst {
@@ -203,7 +206,10 @@ private[sparkzorder] object Operand {
       TextFunctions.of(c, variable).filter(_ == SameBytes).map(AppliedFunction(_, c, variable))
     }
 
-  /** Functions of texts that are searched, as one function: only the texts of the column are known. */
+  /**
+   * Replaces the functions between the column and the outermost searched function of texts, together with the
+   * latter, by one function of the column. A search needs texts that are known, and only those of the column are.
+   */
   private def merged(
       functions: List[AppliedFunction],
       variable: Expression): List[AppliedFunction] = {
@@ -269,9 +275,9 @@ private[sparkzorder] object Operand {
 
   private def byCalls(e: Expression, variable: Expression)
       : Either[String, List[AppliedFunction]] = {
-    // what is applied to a text or a wide DECIMAL first may make a date or a number of it
+    // the innermost call may turn a text or a wide DECIMAL into a date or a number
     onlyCallOf(variable, e).flatMap { first =>
-      // a list of parts of a text is only understood with the call that takes one of the parts
+      // a call that splits a text is understood only together with the call that takes one of the parts
       val calls = first +: onlyCallOf(first, e).toOption.toSeq
       calls.flatMap(call => functionOf(call, variable).map(call -> _)).headOption
         .toRight(TableColumns.kind(first)).flatMap { case (call, function) =>
@@ -290,7 +296,7 @@ private[sparkzorder] object Operand {
         })
     }
 
-  /** The part of an expression that is applied to another part; Left if there are several. */
+  /** The call in an expression that has `part` as an argument; Left if several different calls have it. */
   private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] = {
     val calls = e.collect { case f if f.children.exists(_.semanticEquals(part)) => f }
     calls.find(TextFunctions.isBeginning(_, part)).filter(isAllOf(part, e, _)).map(Seq(_))
@@ -301,12 +307,12 @@ private[sparkzorder] object Operand {
     }
   }
 
-  /** True if a part of an expression is nowhere but in one call. */
+  /** True if an expression has `part` only inside of `call`. */
   private def isAllOf(part: Expression, e: Expression, call: Expression): Boolean =
     !e.transformDown { case c if c.semanticEquals(call) => Literal(null, call.dataType) }
       .exists(_.semanticEquals(part))
 
-  /** A cast of a column that gives each value a value of its own. The domain is the column's. */
+  /** A cast that maps different values of a column to different values. The domain is that of the column. */
   private def exactCast(e: Expression, columns: TableColumns): Option[Operand] = e match {
     case c: Cast => columns.find(c.child).toOption.flatMap(underCast(c, _))
     case _ => None
@@ -325,9 +331,9 @@ private[sparkzorder] object Operand {
   }
 
   /**
-   * Whether Spark gives back each value when the cast is undone. Casts between numbers lose digits at
-   * one end: places after the point, which the least values have, or those before it, which the
-   * greatest ones have.
+   * True if Spark returns the original value when the cast is undone. A few values tell this for all: a cast
+   * between numbers loses digits either after the point, as values near 0 show, or before the point, as the
+   * greatest values show.
    */
   private def isOneToOne(cast: Cast, from: DataType): Boolean = {
     val samples: Seq[Any] = OrderedValue.range(from) match {

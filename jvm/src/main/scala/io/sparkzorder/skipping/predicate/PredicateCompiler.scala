@@ -73,9 +73,9 @@ private[sparkzorder] final class PredicateCompiler(
   private val tests = new ColumnTests(columns, domains)
   private val nullability = new Nullability(columns)
 
-  // parts of the test of a condition that a branch adds to the test of its value
+  // a branch adds the test of its condition to a known test of its value only if the former has no more parts
   private val MostGuards = 8
-  // each may take a large part of a second
+  // the search for one pattern may take a large part of a second
   private val MostSearchedPatterns = 32
   import Branches.isCondition
   import Folded.Elements
@@ -93,7 +93,7 @@ private[sparkzorder] final class PredicateCompiler(
     lazy val isNull: FileTest = nullTest(e)
   }
 
-  // by identity: a condition inside of conditions is asked for once by each test around it
+  // by identity, because each test around a condition asks for the tests of this condition again
   private val truths = new IdentityHashMap[Expression, Truth]
   private def truth(e: Expression): Truth = truths.computeIfAbsent(e, new Truth(_))
 
@@ -168,10 +168,10 @@ private[sparkzorder] final class PredicateCompiler(
     case other => equal(other, true, BooleanType, negated)
   }
 
-  // a search takes its time
+  // the number of patterns that were searched for
   private var searchedPatterns = 0
 
-  /** A pattern that asks for more than its first letters is searched among the texts of the files. */
+  /** If a pattern asks for more than its first letters, the texts of the files are searched for it, too. */
   private def matched(
       filter: Expression,
       beginning: Option[LikePattern],
@@ -232,13 +232,13 @@ private[sparkzorder] final class PredicateCompiler(
     }
   }
 
-  /** True for the files where some row takes a branch, and its value passes a test. */
+  /** Keeps the files where some row may take a branch whose value passes a test. */
   private def firstTrue(branches: Seq[(Expression, Expression)], otherwise: Expression)(
       test: Expression => FileTest): FileTest = {
     val known = test(otherwise) +: branches.map { case (_, value) => test(value) }
     def ofBranch(guards: Seq[FileTest], passes: FileTest) =
       if (passes == Never) Never
-      // many parts would only be added to what is known already
+      // where the test of the value is known, a condition of many parts would only be added to it
       else FileTest.and(guards.filter(g => isUnknown(passes) || g.parts <= MostGuards) :+ passes)
     var before = Option.empty[FileTest]
     val each = branches.zip(known.tail).map { case ((condition, _), passes) =>

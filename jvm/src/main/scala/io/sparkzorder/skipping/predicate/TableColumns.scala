@@ -46,7 +46,7 @@ private[sparkzorder] final class TableColumns(
         case Some(field) if isChar(field.metadata) || isChar(a.metadata) =>
           Left(s"${a.name} is a CHAR column, which is compared with padding")
         case Some(field) =>
-          // at the attribute too, because Spark drops the default of a field that it has pruned
+          // the attribute may have the default, too: Spark drops it from a field that it has pruned
           val hasDefault = Seq(field.metadata, a.metadata)
             .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
           Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
@@ -65,7 +65,7 @@ private[sparkzorder] final class TableColumns(
 }
 
 private[sparkzorder] object TableColumns {
-  // keys of Spark's own, which it keeps private
+  // Spark's keys of metadata, which are private in Spark
   private val CharVarchar = "__CHAR_VARCHAR_TYPE_STRING"
   private val MetadataColumn = "__metadata_col"
 
@@ -84,7 +84,7 @@ private[predicate] final class Nullability(columns: TableColumns) {
   /** True if the expression has a value for each row, whatever the columns hold. */
   def isNeverNull(e: Expression): Boolean = !isNullable(e, columnsAre = true)
 
-  /** The columns of which one is NULL where the expression is NULL; None if that is not known. */
+  /** Columns of which at least one is NULL wherever the expression is NULL; None if that is not known. */
   def columnsOf(e: Expression): Option[Seq[Expression]] =
     if (isNullable(e, columnsAre = false)) None else Some(columnsIn(e))
 
@@ -92,7 +92,11 @@ private[predicate] final class Nullability(columns: TableColumns) {
   private def columnsIn(e: Expression): Seq[Expression] =
     if (isColumn(e)) Seq(e) else e.children.flatMap(columnsIn)
 
-  /** Also true for an expression with anything but columns of the table. */
+  /**
+   * Also true for an expression that refers to anything but data columns of the table.
+   *
+   * @param columnsAre whether the columns are taken to be nullable
+   */
   private def isNullable(e: Expression, columnsAre: Boolean): Boolean = {
     val assumed = e.transformDown {
       case c if isColumn(c) => BoundReference(0, c.dataType, columnsAre)

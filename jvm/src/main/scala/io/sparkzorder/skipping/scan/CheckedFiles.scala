@@ -19,9 +19,9 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.log.StateSearch
 
 /**
- * The rows of a scan that ignores missing files, because its table had no run when the scan was planned. A
- * run that came later may have renamed a file that the scan had listed. A task that has read its files
- * therefore looks whether all of them are there, and fails if one is missing and its table has runs by now.
+ * The rows of a scan that may ignore missing files, because its table had no run when the scan was planned. A
+ * later run may have renamed a file that the scan had listed. A task that has read its files therefore looks
+ * whether all of them are there. The task fails if a file is missing and the file's table has runs by now.
  *
  * @param rows one partition for each [[FilePartition]]
  */
@@ -60,7 +60,7 @@ private[scan] final class CheckedFiles[T: ClassTag](
 
 private[scan] object CheckedFiles {
 
-  /** The first of some files that is missing, and whose rows may be elsewhere. */
+  /** The first file that is missing although its rows may be in another file. */
   private def firstReplaced(files: Seq[Path], conf: Configuration): Option[Path] =
     files.find { file =>
       !file.getFileSystem(conf).exists(file) &&

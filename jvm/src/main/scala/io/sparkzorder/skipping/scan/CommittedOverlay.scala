@@ -43,7 +43,7 @@ private final class CommittedOverlay(
 
   /**
    * @param partitionFilters filters without subqueries, like `dataFilters`
-   * @param execution the query execution, all of whose scans read one listing
+   * @param execution the execution of the query; all its scans read one listing
    */
   def listing(
       partitionFilters: Seq[Expression],
@@ -69,7 +69,7 @@ private final class CommittedOverlay(
       case FileSourceConstantMetadataAttribute(_) => true
       case _ => false
     })
-    // the files must be listed before the state is read: see Overlay
+    // the files must be listed before the records are read: see Snapshot
     val held = execution.fold(HeldListing.of(index))(_.held(index))
     val listed =
       ScanListing.of(held, held.chosen(held.partitions.partitionColumns, partitionFilters))
@@ -80,7 +80,7 @@ private final class CommittedOverlay(
       else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
         case Some(other) => ScanListing.of(other)
         case None =>
-          // not for a listing that is made for one query
+          // only for a listing that more queries use, so that they need not compare it with the records
           if (held.isUsedAgain) {
             held.explainBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
           }
@@ -110,7 +110,7 @@ private final class CommittedOverlay(
 
   /**
    * A shadow replaces listed files only if the query needs nothing but rows. Options and filters on the
-   * names or times of files mean the listed files, and Spark reads the number of a bucket from the name of
+   * names or times of files refer to the listed files, and Spark reads the number of a bucket from the name of
    * its file.
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
@@ -178,7 +178,8 @@ private final class OverlaidListing(
     known.getOrElseUpdate(
       folder,
       Option(directories.get(folder)) match {
-        // a read of a folder, and of one file of it by a second path, lists two sets of files for the folder
+        // a query may read a folder, and a single file of it by a second path: the folder then has two sets of
+        // files, which differ
         case Some(all)
             if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
@@ -249,8 +250,8 @@ private final class OverlaidListing(
  *
  * @param roots qualified directories that are read
  * @param spec partitions of the listing, including partitions that the filters leave out
- * @param base where Spark begins to read partition values from directory names, if the user said so
- * @param anyFile true when the listing shows a data file at all
+ * @param base the directory below which Spark reads partition values from directory names, if the user has set it
+ * @param anyFile true when the listing has at least one data file
  */
 private[sparkzorder] final class CoveredFolders(
     roots: Set[Path],

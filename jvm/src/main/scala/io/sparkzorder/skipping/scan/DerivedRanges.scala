@@ -98,7 +98,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     case _ => true
   }
 
-  /** None if there are no values, too many ranges of values, or no value is excluded. */
+  /** None if there are no values or too many ranges of values, or if the ranges exclude no value. */
   private def range(
       column: Attribute,
       values: LongIntervals,

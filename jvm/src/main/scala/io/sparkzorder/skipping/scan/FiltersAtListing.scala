@@ -32,8 +32,8 @@ private[sparkzorder] final class FiltersAtListing(
   @volatile private[scan] var read: StructType = new StructType
 
   /**
-   * Equal for filters by the same queries on the same relations. Two listings of one directory are equal
-   * to Spark, although one of them may be older.
+   * Equal for filters by the same queries on the same listings. Listings are compared by identity: Spark takes
+   * two listings of one directory for equal, although one of them may be older.
    */
   private[scan] lazy val identity: AnyRef = filters.map(f =>
     (f.canonicalized, f.collect { case s: SubqueryExpression => OfPlan(s.plan) }))
@@ -55,8 +55,9 @@ private[sparkzorder] final class FiltersAtListing(
   }
 
   /**
-   * False for a part of the query that was planned by itself, as a data frame in the cache is. The listings of
-   * its relations may change between the run of the side and the second run.
+   * True if the execution holds the listings of all relations that the filter's subqueries read. It does not for
+   * a part of the query that was planned separately, such as a cached data frame. These listings may change after
+   * the join has read its side, and a second run of the side would return other rows.
    */
   private def isOfExecution(filter: Expression): Boolean =
     filter.collect { case s: SubqueryExpression => s.plan }
@@ -125,7 +126,8 @@ private final class QueriesOfExecution(execution: QueryExecution, id: String) {
     case more => throw new IllegalStateException(s"${more.length} rows")
   }
 
-  // a query may be a part of another one, so no lock is held while it runs
+  // No lock is held while a query runs, because the query may need another one. Two threads may therefore run the
+  // same query.
   private def rows(key: AnyRef, query: LogicalPlan): Array[InternalRow] =
     Option(results.get(id -> key)).getOrElse {
       val session = SparkLine.session(
@@ -152,8 +154,8 @@ private[skipping] object QueriesOfExecution {
 
 /**
  * Extensions that put nodes of their own in the place of Spark's, such as Comet, Gluten and RAPIDS. In a
- * session of such an extension, a plan has nothing that only a node of ours can run: scans are Spark's own
- * nodes, and the file index computes the values that are known only when the query runs
+ * session with such an extension, we put no node of ours into a plan, because the extension would replace it.
+ * Scans are Spark's own nodes, and the file index computes the values that are known only when the query runs
  * ([[FiltersAtListing]]).
  */
 private[skipping] object Accelerators {

@@ -33,8 +33,8 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.util.JobCancellation
 
 /**
- * Plans scans of tables whose format lists the files, where the keys of a join or the value of a subquery
- * filter them. Spark's own strategy plans everything else.
+ * Plans the scans of tables whose format lists the files, if the keys of a join or the value of a subquery
+ * filter the scan. Spark's own strategy plans everything else.
  */
 private[sparkzorder] object FormatScanStrategy extends SparkStrategy with PredicateHelper {
 
@@ -132,7 +132,7 @@ private[sparkzorder] final case class FormatScanExec(
 
   @transient private lazy val unpruned: BatchScanExec = inner.copy(runtimeFilters = ofSpark)
 
-  // the execution of the query that runs this node first
+  // the first execution that runs this node
   @transient private lazy val firstExecution: Option[String] =
     ListingsOfExecution.executionOf(sparkContext)
 

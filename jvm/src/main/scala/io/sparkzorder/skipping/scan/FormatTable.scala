@@ -83,7 +83,7 @@ private[sparkzorder] object FormatTable extends Logging {
   /** A function from a leaf of a plan to the table that it reads. */
   type Finder = LogicalPlan => Option[FormatTable]
 
-  // set by a package of the formats, because this package must not use them
+  // set by a package of the formats, because this package must not depend on them
   @volatile private var finder: Finder = (_: LogicalPlan) => None
 
   // true for a leaf for which ranges of columns are derived before filters are pushed to it
@@ -103,7 +103,7 @@ private[sparkzorder] object FormatTable extends Logging {
   private def orElse[T](unknown: T)(found: => T): T =
     try found
     catch {
-      // the query must not fail here, and without a result it is planned as without this extension
+      // The query must not fail here. If no table is found, Spark plans the query as without this extension.
       case e @ (_: LinkageError | NonFatal(_)) =>
         logDebug("a scan is not known", e)
         unknown
@@ -152,8 +152,8 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
   }
 
   /**
-   * True for a filter with a list, because the format itself may test only the least and greatest value of
-   * it.
+   * True for a filter with a list of values, because the format itself may test only the least and the greatest
+   * value of the list.
    */
   private def isList(filter: Expression): Boolean = filter.exists {
     case i: In => i.list.size > 1

@@ -90,7 +90,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       .flatMap(_.filter).flatMap(_.rangeOf(column))
       .reduceOption((a, b) => (math.min(a._1, b._1), math.max(a._2, b._2)))
 
-  /** The directory of the table, if the scan reads exactly one that may have an index. Reads no index. */
+  /** The directory of the table, if the scan reads exactly one table that may have an index. Reads no index. */
   private[scan] def tableRoot: Option[Path] =
     Some(roots.ofIndexes(plainLocation)).filter(_.size == 1).map(r => roots.qualified(r.head))
 

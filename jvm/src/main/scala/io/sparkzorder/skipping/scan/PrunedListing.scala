@@ -89,7 +89,8 @@ private[sparkzorder] final case class DirectoryMetrics(
  * How many files of a scan were pruned, and by what.
  *
  * @param names columns of the predicates that may prune files, as [[FilePruner.prunedBy]] has them
- * @param prunedAtRunTime files among them that only the values of joins and subqueries prune
+ * @param prunedAtRunTime the number of files that only the values of joins and subqueries prune; None if no such
+ *   values were used
  */
 private[sparkzorder] final case class SkippingMetrics(
     names: IndexedSeq[String],

@@ -69,8 +69,8 @@ private[scan] final class ReaderFilters(format: DataFormat) {
     isParquet && micros % MicrosOfMilli == 0 && micros >= RebaseDateTime.lastSwitchJulianTs
 
   /**
-   * Text that is not UTF-8 comes back with other bytes. ORC's reader orders text by UTF-16, and the bounds
-   * in its files by bytes.
+   * Text that is not valid UTF-8 has other bytes after Spark has made a Java string of it. ORC's reader orders
+   * text by UTF-16, but the bounds in ORC files are ordered by bytes.
    */
   private def isComparable(text: UTF8String): Boolean = {
     val string = text.toString

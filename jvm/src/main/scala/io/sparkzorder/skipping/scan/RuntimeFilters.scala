@@ -39,7 +39,7 @@ private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows
 private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
   /**
-   * The filter by which Spark replaces a filter from a join, if it finds no broadcast that has the keys.
+   * The filter that Spark puts in the place of a filter from a join, if Spark finds no broadcast with the keys.
    */
   private val Unused: Expression = DynamicPruningExpression(Literal.TrueLiteral)
 
@@ -56,9 +56,9 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
   /**
    * The filters that a run of a plan may use. If Spark runs a side of a join once more for its keys, this
-   * second run must read the same listings as the join. It must therefore have been a part of the same
-   * execution, which holds its listings. It was not for a plan that runs again, such as after a failure,
-   * because the results of its subqueries stay.
+   * second run must read the same listings as the join. The second run must therefore have been a part of the
+   * same execution, which holds the listings. If a plan runs again, for example after a failure, that is not so:
+   * the plan keeps the results of its subqueries from the earlier execution.
    *
    * @param execution the id of the execution for which the thread works
    */
@@ -79,7 +79,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     (plan match {
       case scan: FileSourceScanExec => scan.relation.location match {
           case ours: ZOrderFileIndex => ours.hasListedFor(execution)
-          // a file index of a table format has a fixed snapshot
+          // Spark's own file indexes may list anew; others belong to table formats and have a fixed snapshot
           case _: PartitioningAwareFileIndex | _: CatalogFileIndex => false
           case _ => true
         }
@@ -230,8 +230,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     }
   }
 
-  // the index compares each key with the bounds of files, and more keys one by one would prune few files
-  // more
+  // The index compares each key with the bounds of files. More keys than this become ranges: one by one, they
+  // would prune few files more.
   private val MaxKeys = 100000
   private val MaxRangesOfFiles = 4096
 

@@ -76,8 +76,8 @@ private[skipping] object ScanFilters extends PredicateHelper {
    */
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =
     !RuntimeFilterBridge.scansGetScalarSubqueries &&
-      // the filter above the scan has the same subquery, and only with this setting Spark runs it once for
-      // both
+      // the filter above the scan has the same subquery, and only with this setting does Spark run the subquery
+      // once for both
       SQLConf.get.subqueryReuseEnabled && comparesWithSubquery(filter, r)
 
   /** True for a filter on data columns that has a scalar subquery and no subquery of another kind. */

@@ -30,8 +30,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] = {
     val (searched, stores) = searchFrom(index).partition(isSearched)
-    // On object stores the root is taken to be above the directories that have names of partitions. It may
-    // have such a name itself.
+    // On object stores the root is taken to be above the directories that have names of partitions, or to be
+    // one of them, because the root itself may have such a name.
     StateSearch.above(searched, conf) ++
       stores.flatMap(d => if (home.contains(d)) Seq(d) else TableRoots.named(d)).distinct
         .map(new StateDirectory(_, conf))
@@ -83,8 +83,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   }
 
   /**
-   * False on object stores, where a search costs a request for each directory above. True there, too, if
-   * the session lets OPTIMIZE replace files in place.
+   * True if the directories above are searched for the state of a table. On object stores, where the search costs
+   * a request for each of these directories, only if the session lets OPTIMIZE replace files in place there.
    */
   private def isSearched(directory: Path): Boolean = {
     val scheme = Option(directory.toUri.getScheme).getOrElse("file")

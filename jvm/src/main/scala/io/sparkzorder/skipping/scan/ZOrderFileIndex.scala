@@ -59,8 +59,9 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   /**
    * The listing for the filters of a scan. One execution of a query makes the listing once, although Spark
    * asks twice: for the metrics when the execution begins, and again when the scan runs. If Spark asks
-   * already while it plans, to learn whether the files of buckets are sorted, the plan keeps the listing
-   * for all its executions: the files must still be sorted when another copy of the scan reads them.
+   * already during planning, to learn whether the files of buckets are sorted, the plan keeps the listing
+   * for all its executions: the plan relies on the order of the files, so each copy of the scan must read the
+   * files that were listed then.
    */
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
@@ -100,7 +101,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     }
   }
 
-  /** Records what was skipped: where an accelerator replaces the scan, no node of ours shows it. */
+  /** Records what was skipped, because no node of ours does so where an accelerator replaces the scan. */
   private def record(
       later: FiltersAtListing,
       filters: Seq[Seq[Expression]],
@@ -179,7 +180,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
   private def evaluable(filters: Seq[Expression]): Seq[Expression] =
     filters.filterNot(f => ZOrderFileIndex.holdsSubquery(f) || RuntimeFilters.isUnused(f))
 
-  /** True where Spark asks for the listing already when it plans the query, and keeps it. */
+  /** True if Spark asks for the listing already during planning, so that the plan must keep the listing. */
   private def isKept: Boolean = relation.bucketSpec.exists(_.sortColumnNames.nonEmpty) && {
     val conf = session.sessionState.conf
     conf.bucketingEnabled && conf.getConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING)

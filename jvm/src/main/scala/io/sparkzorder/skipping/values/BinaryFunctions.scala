@@ -42,8 +42,8 @@ private[values] object BinaryFunctions {
   }
 
   /**
-   * `decode` and `encode`, if plain ASCII characters stay, and other ones become no plain ones. `encode` makes a
-   * question mark of what US-ASCII does not have.
+   * `decode` and `encode`, for character sets that keep each plain ASCII character and make no plain character of
+   * another one. For `encode`, US-ASCII is no such set: a character that the set lacks becomes a question mark.
    */
   private object Recoded {
     def unapply(e: Expression): Option[Expression] = e match {
@@ -88,7 +88,7 @@ private[values] final class FirstBytes(count: Int) extends ChangedText {
 
   private def from(low: ByteEnd): ByteEnd =
     if (low.isEndless || low.value.length <= count) {
-      // the result of a longer value is not above the end
+      // a longer value that begins with this end has the end itself as its result, which is excluded
       if (!low.isEndless && !low.inclusive && low.value.length == count)
         Intervals.rangeOfPrefix(low.value)._2.outside
       else low
@@ -100,7 +100,7 @@ private[values] final class FirstBytes(count: Int) extends ChangedText {
     else Intervals.rangeOfPrefix(high.value.take(count))._2
 }
 
-/** Two digits for each byte, in the order of the bytes. */
+/** HEX, which gives two digits for each byte. The results have the order of the bytes. */
 private[values] object HexDigits extends ChangedText {
 
   override protected def texts(results: ByteIntervals): Intervals =
@@ -110,7 +110,7 @@ private[values] object HexDigits extends ChangedText {
     if (low.isEndless) low
     else {
       val digits = digitsOf(low)
-      // no result is an odd number of digits
+      // every result has an even number of digits
       ByteEnd(bytesOf(digits + "0" * (digits.length % 2)), inclusive = true)
     }
 

@@ -44,7 +44,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   }
 
   /**
-   * The plain characters that a text can have behind the beginning that all results of an interval share.
+   * The plain characters, as ranges, that a text can have after the `at` characters with which all results of an
+   * interval begin.
    */
   private def next(low: ByteEnd, high: ByteEnd, at: Int): Seq[(Byte, Byte)] = {
     val isPrefix = !low.isEndless && at == low.value.length && sameEnd(after(low.value), high)

@@ -9,20 +9,21 @@ import java.time.zone.ZoneOffsetTransition
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MICROS_PER_SECOND}
 
 /**
- * Where the clocks of a time zone are set. Between two changes, what a clock shows grows with the
- * instant. Instants and local times are microseconds of the years 1 to 9999.
+ * The changes of the clocks of a time zone. Between two changes, the local time, which a clock shows, grows with
+ * the instant. Instants and local times are microseconds of the years 1 to 9999.
  */
 private[values] final class Clocks(zone: ZoneId) {
   import Clocks._
   private val rules = zone.getRules
 
-  /** What the clock shows. */
+  /** The local time at an instant. */
   def local(instant: Long): Long =
     instant + rules.getOffset(at(instant)).getTotalSeconds * MICROS_PER_SECOND
 
   /**
-   * Instants of an interval among which are those at which the clock shows least and most: its ends, and
-   * the changes near its ends. A change that is further away than two days cannot reach an end.
+   * Instants of an interval, among them those with the least and the greatest local time: the ends of the
+   * interval, and the changes near the ends. A change further from an end than two days cannot lead to a local
+   * time beyond that of the end.
    */
   def ends(low: Long, high: Long): Seq[Long] =
     if (rules.isFixedOffset || low == high) Seq(low, high)
@@ -40,12 +41,12 @@ private[values] final class Clocks(zone: ZoneId) {
     }
 
   /**
-   * Local times that keep an order become instants. Local times that are left out when a clock is set
-   * forward become instants after the change, out of order.
+   * The instants of all local times of an interval. They need not lie between the instants of its two ends: the
+   * local times that are left out when a clock is set forward become instants after the change, out of order.
    *
    * @param low the instant of the least local time
-   * @param high the instant of the greatest one
-   * @return an interval that holds the instants of all local times between the two
+   * @param high the instant of the greatest local time
+   * @return an interval that holds all these instants
    */
   def aroundGaps(low: Long, high: Long): (Long, Long) =
     if (rules.isFixedOffset) (low, high)

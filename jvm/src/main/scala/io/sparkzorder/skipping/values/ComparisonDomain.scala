@@ -183,14 +183,14 @@ private[sparkzorder] object Comparison {
 }
 
 /**
- * A function of one value, between a column and the predicate that compares the function's result.
+ * A function of one value: a predicate compares the function's result in place of a column.
  */
 private[sparkzorder] trait ColumnFunction {
 
   /**
-   * The values that the function may map into `results`. The set may hold further values. It may lack values
-   * outside of `range` only if the range holds the values of all files, because a file is pruned if it has no
-   * value of the set, and every file is pruned by an empty set.
+   * The values that the function may map into `results`. The set may hold further values. Values outside of
+   * `range` may be left out only if the range holds the values of all files: a file is pruned if it has no value
+   * of the set, and every file is pruned by an empty set.
    *
    * @param ofNulls values for which the function is NULL are wanted, too
    * @param range where the values of the files lie, as far as is known

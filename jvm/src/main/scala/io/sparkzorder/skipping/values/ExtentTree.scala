@@ -41,7 +41,7 @@ private[values] object ExtentTree {
         val beginning = if (hasTexts) TextBeginnings.of(e) else None
         val before = unknown
         val children = e.children.map(node)
-        // such a piece may read an element of a list whose other elements are unknown
+        // the piece reads a text further down, as in `split(c, ',')[0]`, so what is unknown between does not matter
         if (beginning.exists(!_._1.forall(p => e.children.exists(_ eq p)))) unknown = before
         val known = pieceOf(e)
         if (known.isEmpty && beginning.isEmpty && unknown.isEmpty) unknown = Some(e)
@@ -109,7 +109,7 @@ private[values] object ExtentTree {
     }
   }
 
-  /** Two ways to the results: the beginnings of the texts, or else the texts as a whole. */
+  /** The results by the beginnings of the texts; if these tell nothing, the results by the texts as a whole. */
   private final class OfBeginnings(beginnings: Node, whole: Node) extends Node {
     override def apply(variables: Seq[Extent]): Extent = beginnings(variables) match {
       case Anything => whole(variables)
@@ -157,7 +157,7 @@ private[skipping] object Extent {
   /**
    * Every result that is neither NULL nor an error lies between two values, both included.
    *
-   * @param isPoint the two values are one
+   * @param isPoint the two values are equal
    * @param mayBeNull some result may be NULL
    * @param template the form that all texts have; None if they have several forms or it is not known
    * @param beginning the plain characters with which all texts begin; null if they are not known
@@ -185,7 +185,7 @@ private[skipping] object Extent {
     Between(value(low), value(high), low == high, mayBeNull)
   }
 
-  /** As [[ofLongs]]; texts with other characters than plain ones may be anything. */
+  /** As [[ofLongs]]. If a bound of texts has a character that is not plain, the texts may be anything. */
   def ofBytes(t: DataType, low: Array[Byte], high: Array[Byte], mayBeNull: Boolean): Extent = {
     val isPoint = java.util.Arrays.equals(low, high)
     t match {

@@ -250,7 +250,7 @@ private[sparkzorder] object Intervals {
     (ByteEnd(prefix, inclusive = true), above)
   }
 
-  /** The texts of a set, each with the same bytes before it. */
+  /** The texts of a set, each with `prefix` before it. */
   def behind(prefix: Array[Byte], set: ByteIntervals): ByteIntervals = {
     val (least, greatest) = rangeOfPrefix(prefix)
     ofByteRanges(set.ranges.map { case (low, high) =>
@@ -273,7 +273,7 @@ private[sparkzorder] object Intervals {
 
   private[values] val MaxCoarse = 256
 
-  /** Sorted ranges, of which neighbours are joined until there are few. */
+  /** Sorted ranges. If there are more than `MaxCoarse`, neighbours are joined. */
   private[values] def joined[T](ranges: Seq[(T, T)]): Seq[(T, T)] =
     if (ranges.size <= MaxCoarse) ranges
     else {
@@ -294,7 +294,7 @@ private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boo
   def outside: ByteEnd = ByteEnd(value, !inclusive)
 
   /**
-   * True if a value is not cut off by this end of the interval.
+   * True if this end of the interval does not exclude a value.
    *
    * @param beyond positive if the value lies on the interval's side of this end, 0 if it is equal to this
    *   end

@@ -9,8 +9,8 @@ import scala.util.Try
 
 /**
  * What a LIKE pattern or a regular expression requires of the characters of a text, from the first one on. The
- * places in the pattern are the states of an automaton. Only plain characters are read: after another character
- * a text may match.
+ * places in the pattern are the states of an automaton. Only plain characters are read: where another
+ * character is accepted, the text may match, whatever follows.
  *
  * @param states by their numbers
  */
@@ -36,7 +36,7 @@ private[values] final class PatternStates private (states: IndexedSeq[PatternSta
     }
   }
 
-  // the same states are reached by many texts
+  // many texts lead to the same states
   private val following = mutable.HashMap.empty[BitSet, Seq[(Char, BitSet)]]
 
   /** Each plain character that may come next, with the states after it. Not safe for threads. */
@@ -51,13 +51,13 @@ private[values] final class PatternStates private (states: IndexedSeq[PatternSta
     }
   }
 
-  /** True if the pattern is behind the text. */
+  /** True if the text read so far matches the whole pattern. */
   def isDone(at: BitSet): Boolean = at.exists(states(_) == Done)
 
-  /** True if the text must end here, apart from a line terminator. */
+  /** True if the pattern may ask for the end of the text here, or for a line terminator before the end. */
   def mayEnd(at: BitSet): Boolean = at.exists(states(_) == End)
 
-  /** True if nothing more is known. */
+  /** True if any text may follow, as far as is known. */
   def isOpen(at: BitSet): Boolean = at.exists(states(_) == Open)
 
   /** The plain characters with which a match may begin; None if they are not known, or for an empty match. */
@@ -82,10 +82,16 @@ private[values] final class PatternStates private (states: IndexedSeq[PatternSta
 private[values] object PatternStates {
   sealed trait State
 
-  /** One character, and the state after it. */
+  /**
+   * One character.
+   *
+   * @param plain the plain characters that are accepted
+   * @param others whether other characters are accepted
+   * @param next the state after the character
+   */
   final case class One(plain: BitSet, others: Boolean, next: Int) extends State
 
-  /** Each of some states, without a further character. */
+  /** Stands for all of `states` at once. No character is read. */
   final case class OneOf(states: Seq[Int]) extends State
 
   /** The end of the text, or a line terminator before it. */
@@ -97,18 +103,18 @@ private[values] object PatternStates {
   /** A part of which nothing is known. */
   case object Open extends State
 
-  /** The states of a regular expression that is found only at the beginning of a text. */
+  /** The states of a regular expression that can match only at the beginning of a text. */
   def ofRegex(pattern: String): Option[PatternStates] =
     read(pattern)(_.alternatives(isTop = true)).map(states)
 
-  /** The states of a regular expression, wherever it is found. */
+  /** The states of a regular expression from the beginning of a match on, wherever in a text the match is. */
   def anywhere(pattern: String): Option[PatternStates] =
     read(pattern)(_.alternatives(isTop = false)).map(states)
 
   /**
    * The states of what stands between the beginning of a text and a group. Group 0 is the whole match, before
-   * which nothing stands. Another group must not be repeated, and the pattern must then have no alternatives but in
-   * groups.
+   * which nothing stands. For another group, None if the group is repeated, or if the pattern has alternatives
+   * outside of groups.
    */
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
     if (group == 0) ofRegex(pattern).map(_ => states(Together(Nil)))
@@ -117,7 +123,7 @@ private[values] object PatternStates {
       if (group < 1 || at < 0) None else Some(states(Together(parts.take(at).map(_._1))))
     }
 
-  /** None for a pattern that Spark rejects. */
+  /** None for a pattern that Spark rejects, or that is too long. */
   def ofLike(pattern: String, escape: Char): Option[PatternStates] = {
     val parts = Seq.newBuilder[Part]
     var i = 0
@@ -164,13 +170,13 @@ private[values] object PatternStates {
     if (TextStart.isPlain(codePoint)) Characters(BitSet(codePoint), others = false)
     else Characters(BitSet.empty, others = true)
 
-  /** The characters of a class, such as `[a-c]` and `\\d`. */
+  /** The characters of a class, such as `[a-c]` or `\d`. */
   def ofClass(text: String): Characters = {
     val compiled = java.util.regex.Pattern.compile(text)
     Characters(Plain.filter(c => compiled.matcher(c.toChar.toString).matches()), others = true)
   }
 
-  /** More states than this are not made. */
+  /** A pattern with more states than this counts as unknown. */
   private[values] val MaxStates = 1000
 
   private def states(part: Part): PatternStates = {
@@ -233,7 +239,7 @@ private[values] final class PatternReader(pattern: String) {
   }
   private def fail(): Nothing = throw new IllegalArgumentException(pattern)
 
-  /** @param isTop each alternative begins with an anchor */
+  /** @param isTop each alternative must begin with an anchor */
   def alternatives(isTop: Boolean): Part = {
     val all = Seq.newBuilder[Part]
     do {
@@ -246,7 +252,7 @@ private[values] final class PatternReader(pattern: String) {
     }
   }
 
-  /** The parts behind the anchor, with the number of a group that is not repeated. */
+  /** The parts behind the anchor. A part that is a group without repetition has its number; others have -1. */
   def sequenceAtBeginning(): Seq[(Part, Int)] =
     if (skip("^") || skip("\\A")) sequence() else fail()
 

@@ -48,7 +48,7 @@ private[values] object Piece {
 
   def require(condition: Boolean): Unit = if (!condition) unknown
 
-  /** The results that Spark has for some values: for each way to choose one value of each child. */
+  /** The least and the greatest of Spark's results for all ways to choose one of the samples of each child. */
   def spanned(call: Call, samples: Seq[Seq[Any]]): (Any, Any) = {
     val order = call.order.getOrElse(unknown)
     val results = ways(samples, MaxSamples).map(call(_))
@@ -67,7 +67,7 @@ private[values] object Piece {
   /** True for texts in the order of their bytes. */
   def isText(t: DataType): Boolean = t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
 
-  /** Each way to choose one value of each child; gives up where there are more than `most`. */
+  /** All ways to choose one value of each child. Raises if there are more than `most`. */
   def ways(values: Seq[Seq[Any]], most: Long): Seq[Seq[Any]] = {
     require(values.map(_.size.toLong).product <= most)
     values.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
@@ -102,20 +102,21 @@ private[values] object Piece {
   val ends: Seq[Between] => Seq[Seq[Any]] =
     _.map(b => if (b.isPoint) Seq(b.low) else Seq(b.low, b.high))
 
+  /** The given values of the first child, and the ends of the other children. */
   def onlyFirst(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] = children =>
     values(children.head.low, children.head.high) +: ends(children.tail)
 }
 
 /**
- * A function that is NULL where a child is NULL. While all other children are fixed, it never falls, or
- * never rises, with each of its children, apart from certain places. So its least and its greatest
- * result are among those of the ends and of these places.
+ * A function that is NULL where a child is NULL. While only one child changes, the result never falls, or never
+ * rises, with this child, apart from certain places. So the least and the greatest result are among those at
+ * the ends of the children's extents and at these places.
  *
- * @param samples the values of each child at which an end of the results may be; raises where the order
- *   is not known
- * @param around a wider interval of results, where some break the order
- * @param template what the texts of the results look like
- * @param otherwise what is known where `samples` raises
+ * @param samples the values of each child at which the least or the greatest result may be; raises where the
+ *   order is not known
+ * @param around makes the interval of results wider, if some results break the order
+ * @param template the form of the results, if they are texts of one form
+ * @param otherwise the least and the greatest result, if `samples` raises; None if they are not known
  * @param hasNulls a result may be NULL though no child is
  */
 private[values] final case class Ordered(
@@ -139,7 +140,7 @@ private[values] final case class Ordered(
           case other => other
         }
       } else {
-        // floor(NaN) is 0: the result of the greatest value need not be an end of the results
+        // NaN is the greatest value, but floor(NaN) is 0: the results at NaN need not be the greatest or least
         Piece.require(some.forall(b => Piece.isUsual(b.low) && Piece.isUsual(b.high)))
         val ends =
           try around.tupled(Piece.spanned(call, samples(some)))
@@ -150,7 +151,7 @@ private[values] final case class Ordered(
       }
     }
 
-  /** True where 0.0 stands for -0.0, too, which has another text. */
+  /** True if a child is the point 0.0. That point also stands for -0.0, which has another text. */
   private def hasZero(call: Call, children: Seq[Extent]): Boolean =
     children.zip(call.expression.children).exists {
       case (b: Between, child) =>
@@ -170,7 +171,7 @@ private[values] object Repeatable extends Piece {
       case (OnlyNull, _) => Seq(null)
       case (b: Between, child) =>
         val some = if (b.isPoint) Seq(b.low) else few(b)
-        // 0.0 stands for -0.0, too, which another function may tell from it
+        // the point 0.0 also stands for -0.0, for which the function may have another result
         Piece.require(
           child.isInstanceOf[Literal] || some.forall(_ != 0.0) || !Piece.isReal(some.head))
         if (b.mayBeNull) some :+ null else some

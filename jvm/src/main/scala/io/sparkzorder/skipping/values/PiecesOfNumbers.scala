@@ -40,7 +40,7 @@ private[values] object PiecesOfNumbers {
         _: ToDegrees | _: ToRadians | _: Atan | _: Asin | _: Sinh | _: Tanh => Some(mathematical)
     // log(1.0, x) is NaN for x = 1 and infinite for every other x, so it keeps no order
     case Logarithm(Literal(base: Double, _), _) if base != 1.0 => Some(mathematical)
-    // with an infinite power, 1 alone has the result NaN
+    // for an infinite power, the result is NaN for 1 and for no other value, so it keeps no order
     case Pow(_, Literal(power: Double, _)) if power > 0 && !power.isInfinite =>
       Some(mathematical.copy(samples = { c =>
         val values = ends(c)
@@ -229,7 +229,7 @@ private[values] object PiecesOfNumbers {
     (far(double(low), -1), far(double(high), 1))
   })
 
-  /** A cast of numbers that an integer type as the target can hold. */
+  /** A cast between numbers. If the target is an integer type, it must be able to hold all values. */
   private def cast(to: DataType): Piece = Ordered { c =>
     val values = ends(c)
     if (isIntegral(to)) values.head.foreach(v => fits(exact(v), to))

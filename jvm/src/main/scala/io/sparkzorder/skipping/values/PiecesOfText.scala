@@ -90,7 +90,10 @@ private[values] object PiecesOfText {
 
   // ---- numbers
 
-  /** The text of an integer grows with it while the number of digits stays the same. */
+  /**
+   * The text of an integer. Among integers of one sign and one number of digits, the texts have the order of the
+   * absolute values.
+   */
   private def numberText(t: DataType): Piece = {
     def lengthOf(n: Long) = n.toString.length
     val value = OrderedValue.ofLong(t)
@@ -108,7 +111,7 @@ private[values] object PiecesOfText {
       })
   }
 
-  // below, the text of a DECIMAL may have an exponent
+  // with more digits after the point, the text of a DECIMAL may have an exponent
   private val PlainScale = 6
 
   /** As [[numberText]], with as many digits after the point as the type has. */
@@ -139,8 +142,8 @@ private[values] object PiecesOfText {
   }
 
   /**
-   * The text of a FLOAT or DOUBLE has no exponent from 0.001 to 10,000,000, and then grows with it as
-   * [[numberText]] does.
+   * The text of a FLOAT or DOUBLE. Without an exponent, the texts have the same order as in [[numberText]]. There
+   * is no exponent if the absolute value lies from 0.001 to 10,000,000.
    */
   private def realText(value: Double => Any, below: Double => Any): Piece = {
     val powers = Iterator.iterate(1.0)(_ * 10).take(7).toSeq
@@ -154,7 +157,7 @@ private[values] object PiecesOfText {
     }
   }
 
-  /** Only for texts of digits and of one length, which have the order of their numbers. */
+  /** A number from a text. Known only for texts of digits and of one length: they have the order of the numbers. */
   private def textNumber(to: DataType): Piece = Ordered { c =>
     val template = c.head.template.getOrElse(unknown)
     require(template.isDigits && template.length > 0 && template.length <= (to match {
@@ -302,7 +305,7 @@ private[values] final class TextTemplate(private val places: Array[Byte]) {
       if (format.places(i) == Digit) isDigitAt(places(i)) else places(i) == format.places(i)
     }
 
-  /** The least or the greatest text of the set. */
+  /** The text with `digit` at each place of any digit: the least text of the set for 0, and the greatest for 9. */
   def end(digit: Char): UTF8String =
     UTF8String.fromBytes(places.map(b => if (b == Digit) digit.toByte else b))
 

@@ -23,7 +23,7 @@ import io.sparkzorder.skipping.values.Piece.{
   unknown
 }
 
-/** Dates and times. [[TextsOfTime]] has their texts. */
+/** Pieces for functions of dates and times. [[TextsOfTime]] has the pieces for their texts. */
 private[values] object PiecesOfTime {
 
   def of(e: Expression): Option[Piece] = e match {
@@ -76,7 +76,8 @@ private[values] object PiecesOfTime {
       t.right match {
         case Literal(i: CalendarInterval, _) if i.months == 0 && i.days == 0 =>
           Some(Ordered(onlyFirst(inYears)))
-        // the clock decides after the months, and again after the days
+        // Spark adds the months in local time, makes an instant, and adds the days in local time again. The order
+        // is known only if there are no months or no days.
         case Literal(i: CalendarInterval, _)
             if (i.months == 0 || i.days == 0) && math.abs(i.months.toLong) < 120000 =>
           Some(toInstants(zone(t), after = i.microseconds)(samples))
@@ -114,7 +115,7 @@ private[values] object PiecesOfTime {
     }
   }
 
-  /** The zone of a call; throws if it is not resolved. */
+  /** The zone of a call; throws if the zone is not resolved. */
   private def zone(call: TimeZoneAwareExpression): ZoneId =
     DateTimeUtils.getZoneId(call.timeZoneId.get)
 
@@ -136,13 +137,13 @@ private[values] object PiecesOfTime {
   private[values] def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
   private[values] def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
 
-  /** Where a clock shows least and most. */
+  /** Instants, among them those with the least and the greatest local time. */
   private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
     inYears(low, high)
     new Clocks(zone).ends(long(low), long(high))
   }
 
-  /** The values of an argument of DATE or of a time at which a clock shows least and most. */
+  /** Values of a date or time, among them those with the least and the greatest local time; of integers, the ends. */
   private[values] def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
       case TimestampType => instants(zone)
@@ -183,9 +184,10 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * Local times that keep an order, as instants of a zone.
+   * A function that computes a local time, with the order of its arguments, and returns the instant of this local
+   * time in a zone.
    *
-   * @param micros of one unit of the results
+   * @param micros the number of microseconds in one unit of the results
    * @param after microseconds that are added to the instant
    */
   private[values] def toInstants(zone: => ZoneId, micros: Long = 1, after: Long = 0)(
@@ -207,9 +209,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * An interval of results. It is made wider where a clock is set near it, because the results may break the
-   * order there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from where
-   * clocks that are never set would show it, and three days are enough.
+   * An interval of results, made wider if a clock is changed near the interval, because the results may break the
+   * order there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from the result
+   * that clocks without changes would give, and three days are enough.
    */
   private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
     val (l, h) = (long(low), long(high))
@@ -228,9 +230,10 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * A function of days that keeps the order of days with one `key`.
+   * A function of days that keeps the order among days with the same `key`.
    *
-   * @param least its least value of all
+   * @param least the least result for any day
+   * @param greatest the greatest result for any day
    */
   private def ofDays(least: Int, greatest: Int)(key: Long => Long): Piece = Ordered(
     onlyFirst { (low, high) =>
@@ -241,9 +244,9 @@ private[values] object PiecesOfTime {
     otherwise = _ => Some((least, greatest)))
 
   /**
-   * A function of what a clock shows that keeps the order inside of each period.
+   * A function of the local time that keeps the order inside of each period.
    *
-   * @param all its least and its greatest value, if they are known
+   * @param all the least and the greatest result for any time, if they are known
    */
   private def ofClock(
       time: Expression,
@@ -254,10 +257,11 @@ private[values] object PiecesOfTime {
     otherwise = _ => all)
 
   /**
-   * The ends of all pieces of an interval between changes of the clock, if in each of them the clock
-   * shows times of one period.
+   * Cuts an interval at the changes of the clock, and returns the ends of all pieces. The local times of each piece
+   * must lie in one period.
    *
-   * @param micros of one unit of the values
+   * @param micros the number of microseconds in one unit of the values
+   * @param period gives the number of the period of a local time
    */
   private[values] def periodic(t: DataType, zone: => ZoneId, micros: Long)(
       period: Long => Long): (Any, Any) => Seq[Any] = (low, high) => {
@@ -272,7 +276,7 @@ private[values] object PiecesOfTime {
         clocks.pieces(long(low) * unit, long(high) * unit + (unit - 1)).getOrElse(unknown)
       pieces.flatMap { case (l, h) =>
         require(period(clocks.local(l)) == period(clocks.local(h)))
-        // a change lies between two seconds
+        // clocks change between two seconds, so a rounded value is still in its piece
         Seq(Math.floorDiv(l, unit), Math.floorDiv(h, unit)).distinct
       }
     }

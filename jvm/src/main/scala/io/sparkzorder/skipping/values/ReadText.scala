@@ -86,7 +86,8 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   /** The texts that begin with numbers from some ranges. */
   private def numbers(before: String, ranges: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
     if (hasSpaces) {
-      // a space in a number between the ends of a range keeps the order
+      // A text with a space between its digits also lies between the texts of the ends of the range, unless the
+      // digits before the space are those of an end. Such texts are added.
       val begun = ranges.flatMap { case (low, high) => Seq(low, high).map(_.toString) }
         .flatMap(end => (1 until end.length).map(end.take(_))).distinct
       ranges.map(written(before, _)) ++ begun.flatMap(digits => noDigitBehind(before + digits))
@@ -108,19 +109,19 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   private val MaxZeros = 20
   private val MaxSpaced = 64
 
-  /** So few numbers are told from those that begin with the same digits. */
+  /** For at most this many numbers, the texts of longer numbers that begin with the same digits are excluded. */
   private val MaxAlone = 4L
 
-  /** Spaces and signs, and characters that no number begins with. The empty text is no number. */
+  /** All texts that do not begin with a digit, such as those with a space or a sign. The empty text is no number. */
   private val NoDigits: Seq[(ByteEnd, ByteEnd)] = Seq(
     (ByteEnd(Array.emptyByteArray, inclusive = false), beginsWith("0")._1.outside),
     (beginsWith("9")._2.outside, Intervals.Endless))
 }
 
 /**
- * The texts that a cast to DATE or TIMESTAMP turns into given values. Spark accepts months and days with
- * one digit or two, or without them, and ignores spaces around the text. So the texts for some days are
- * those that begin with the year, the month or the day in one of the spellings.
+ * The texts that a cast to DATE or TIMESTAMP turns into given values. Spark accepts months and days with one digit
+ * or two, or a text without them, and ignores spaces around the text. So the texts for some days are those that
+ * begin with the year, with year and month, or with the whole date, in one of the spellings.
  *
  * @param isTime true for a cast to TIMESTAMP: the results are microseconds, and a text may name a time zone
  *   and may have no date

@@ -183,10 +183,11 @@ private[sparkzorder] object SearchedFunction {
  * Where an interval is cut: near its middle, and where results of functions are likely to change, such
  * as at the beginning of a day.
  *
- * @param units descending; a multiple of the greatest possible one becomes the cut
- * @param clocks of the zone in which days begin; null where values are no times
- * @param micros of one unit of the values
- * @param areOfDays true if all values of one day have the same result, in no order of the days
+ * @param units lengths, descending. The cut is a multiple of the greatest unit that has a multiple there
+ * @param clocks of the zone in which days begin; null if the values are no times
+ * @param micros the number of microseconds in one unit of the values
+ * @param areOfDays true if all values of one day have the same result, and the results do not have the order of the
+ *   days
  */
 private final class Cuts(
     units: Seq[Long],
@@ -280,7 +281,7 @@ private[skipping] final class SearchedTexts private (
       val some = Try(known.map(_.valuesFor(results, ofNulls, None))).toOption.flatten
       some match {
         case None => search(results, ofNulls, shared, inFiles)
-        // both have all texts with such a result
+        // each of the two sets has all texts with a wanted result, so their intersection has these texts, too
         case Some(texts) =>
           try texts.intersect(search(results, ofNulls, shared, inFiles))
           catch { case _: NotSearched => texts }
@@ -295,7 +296,7 @@ private[skipping] final class SearchedTexts private (
     def isInFiles(text: String) = inFiles match {
       case Some(files: ByteIntervals) =>
         val (low, high) = range(text)
-        // the end of the beginning is no text with it
+        // `high` itself does not begin with `text`, so at worst a beginning is searched in vain
         high.isEndless || files.overlaps(low.value, high.value)
       case _ => true
     }
