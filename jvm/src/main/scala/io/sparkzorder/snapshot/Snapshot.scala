@@ -23,20 +23,20 @@ private[sparkzorder] object ShadowUse {
   /** The visible files, as other engines see them. */
   case object Off extends ShadowUse
 
-  /** Shadows by the records alone. A reader fails on a hidden file that another program has deleted. */
+  /** The records alone decide. A reader fails on a hidden file that another program has deleted. */
   case object ByRecords extends ShadowUse
 
-  /** Shadows whose hidden files are all looked up. */
+  /** All hidden files are looked up, too. A shadow is not used if one of its hidden files is missing. */
   case object Checked extends ShadowUse
 
-  /** A look costs a request for each folder on an object store, and next to nothing elsewhere. */
+  /** To look hidden files up costs a request for each folder on an object store, and little elsewhere. */
   def of(state: StateDirectory): ShadowUse =
     if (ObjectStore.isOne(state.fs)) ByRecords else Checked
 }
 
 /**
- * What a reader takes the folders of a table to hold: a listing with the records of the table laid over it.
- * Queries, OPTIMIZE, SHOW LAYOUT and the index ask here.
+ * The files that a reader reads in the folders of a table: a listing with the records of the table laid over
+ * it. Queries, OPTIMIZE, SHOW LAYOUT and the index use this object.
  */
 private[sparkzorder] object Snapshot {
 
@@ -101,8 +101,8 @@ private[sparkzorder] object Snapshot {
 
 /**
  * What readers with the extension see: a listing with the committed runs of a table laid over it. A reader gets
- * the old files of a run until the commit of the run, and the new files from then on, however many of the files
- * are renamed. Never writes.
+ * the old files of a run until the commit of the run, and the new files from then on, no matter how many of the
+ * files are renamed yet. Never writes.
  *
  * The listing is made first, and the records are read afterwards. A run that is not among the records was
  * committed after the listing, so the listing has the files from before the run. Files are looked up later, at
@@ -175,7 +175,10 @@ private[snapshot] final class Overlay(
     else Some(visible ++ shadowed)
   }
 
-  /** The files of a folder by the names in the records; None if no shadow stands for any of them. */
+  /**
+   * The files to read in a folder, by the names in the records: hidden files in the place of those for which a
+   * shadow stands. None if no shadow is used.
+   */
   private def shadowedFolder(
       known: Shadows,
       folder: String,
@@ -196,8 +199,9 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * True if another program has removed or replaced files since Spark listed them. A reader without the
-   * extension fails on such a listing, and does not read the rows that were removed.
+   * True if another program has removed or replaced files since Spark listed them. Then the listed files are
+   * read without the shadow: as for a reader without the extension, the query fails and does not return the
+   * rows that were removed.
    */
   private def isOfOtherFiles(
       listed: Map[String, FileStatus],
@@ -210,10 +214,10 @@ private[snapshot] final class Overlay(
     new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
 
   /**
-   * A listing without the changes of lost runs. While such a run is being ended, the files that it has
-   * hidden are read wherever they are, and its new files are not read. Once the run is done, the folder has
-   * the files that the run keeps there, and other programs have added or removed all else. A listed file
-   * that is found nowhere stays in the listing, and Spark reports that it is missing.
+   * A listing without the changes of lost runs (`OpenChange.isLost`). While such a run is being ended, the
+   * files that it has hidden are read wherever they are, and its new files are not read. Once the run is done,
+   * the folder has the files that the run keeps there, and other programs have added or removed all else. A
+   * listed file that is found nowhere stays in the listing, and Spark reports that it is missing.
    */
   private def withoutLost(
       listed: Map[String, FileStatus],
@@ -229,7 +233,8 @@ private[snapshot] final class Overlay(
           r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
         .toMap
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
-      // where another program has removed the run's directory, the folder has what this program has left
+      // An overwritten folder of a run that is not done is left out: another program has removed the directory of
+      // the run there, and what that program has left in the folder counts.
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
         a <- c.change.added
@@ -250,7 +255,7 @@ private[snapshot] final class Overlay(
         r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
         if !isReplaced(c, r.name)
       } moves.add(c.run, c.change, r)
-      // another file of such a name belongs to another program
+      // a file that only has the name of a new or replaced file belongs to another program, and stays
       val others = files -- leaving -- gone
       returning ++ staying.values.flatten ++ others
     }
@@ -258,6 +263,8 @@ private[snapshot] final class Overlay(
   private def paths(files: Map[String, FileStatus]) = files.values.map(_.getPath).toSet
 
   private case class OpenChange(run: UnfinishedRun, change: FolderChange, state: FolderState) {
+
+    /** True if the run has met a conflict in the folder, or the folder was overwritten. */
     def isLost: Boolean = state == FolderState.Conflict || state == FolderState.Overwritten
   }
 
@@ -271,8 +278,8 @@ private[snapshot] final class Overlay(
   } yield OpenChange(run, change, run.folderState(change))
 
   /**
-   * A folder without a run under way. Mostly a comparison of the names is enough. For the listing of the
-   * last query not even this is needed.
+   * The files to read in a folder without a run under way; None if the listed files are right. Mostly a
+   * comparison of the names is enough. For the listing of the last query not even this is needed.
    */
   private def settledFolder(
       history: FolderHistory,
@@ -291,8 +298,8 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * Warns of returned files. A slow or old listing may show such a file after it is gone, so each is looked
-   * up.
+   * Warns of files that another program has put under the names of replaced files. A slow or old listing may
+   * show a replaced file after it is gone, so each such file is looked up.
    */
   private def warnOf(
       history: FolderHistory,
@@ -334,6 +341,6 @@ private[snapshot] final class Overlay(
 
 private object Overlay {
 
-  // a try fails only if a run was committed or published meanwhile
+  // a try fails only if a run was committed or published meanwhile, or a folder was moved
   val MaxTries = 1000
 }

@@ -21,16 +21,16 @@ import io.sparkzorder.table.OrderingColumn
  * The plan of one batch: which files it replaces, and which new file each of their rows goes to.
  *
  * @param columns by which the rows are ordered; empty for a compaction
- * @param files that are replaced
- * @param folders of these files
- * @param rows of each folder, without those that are deleted
+ * @param files the files that are replaced
+ * @param folders the folders of these files
+ * @param rows the number of rows of each folder, without deleted rows
  * @param outputs the folder of each file that will be written, by the file's number
  * @param grid the grid that divides the rows among the files; None for a compaction
  * @param samples the sample of each folder; empty for a compaction
  * @param fileOf the number of the new file of each of `files`, for a compaction
- * @param millis that planning took, with sampling and cutting
- * @param pass the part of a layout in two passes that this batch is
- * @param sampled number of sampled rows, if `samples` has only some of them
+ * @param millis the time that planning took, with sampling and cutting
+ * @param pass the pass to which the batch belongs; None if the layout has a single pass
+ * @param sampled the number of sampled rows, if `samples` has only some of them
  */
 private[sparkzorder] final case class BatchPlan(
     columns: Seq[OrderingColumn],
@@ -49,7 +49,7 @@ private[sparkzorder] final case class BatchPlan(
 
   def sampledRows: Long = sampled.getOrElse(samples.map(_.rows.toLong).sum)
 
-  /** The plan with what a report needs alone: the driver keeps one for each of thousands of batches. */
+  /** The plan with only what a report needs: the driver may keep the plans of thousands of batches. */
   def thinned: BatchPlan = copy(
     grid = None,
     samples = samples.map(_.thinned(BatchPlan.RowsForReport)),
@@ -89,7 +89,7 @@ private[sparkzorder] final case class BatchPlan(
 
 private[sparkzorder] object BatchPlan {
 
-  /** Sampled rows of a folder whose values stand for the values in the filters of queries. */
+  /** How many sampled rows of a folder a report uses. Their values stand for the values in filters. */
   val RowsForReport = 1000
 }
 
@@ -115,8 +115,8 @@ private[sparkzorder] final case class PlannedPass(
  * The regions of a folder that is laid out in two passes.
  *
  * @param id a UUID
- * @param grid the grid whose cells are the regions. A cell of 0 rows has a single key with more rows than a
- *   batch
+ * @param grid the grid whose cells are the regions. The row count 0 marks a cell with a single key that has
+ *   more rows than a batch
  * @param sample the sample from which the grid was made
  * @param rows number of rows of the folder
  * @param files number of files into which the rows will be written
@@ -130,11 +130,12 @@ private[sparkzorder] final case class RegionPlan(
     files: Int)
 
 /**
- * The plans of a table. They are kept in its directory, under names that begin with `_`, which the clean-up of
- * Delta and Iceberg skips. If the directory cannot be written, a plan is lost when its statement ends.
+ * The plans of a table. They are kept in its directory, under names that begin with `_`, because the clean-ups
+ * of Delta and Iceberg skip such names. If the directory cannot be written, a plan is lost when its statement
+ * ends.
  *
- * @param columns by which folders are laid out
- * @param names of the columns, which a rename does not change if the format has such names
+ * @param columns the columns by which folders are laid out
+ * @param names a name for each column, which a rename does not change if the format has such names
  */
 private[sparkzorder] class RegionPlans(
     store: PlanStore,
@@ -142,7 +143,7 @@ private[sparkzorder] class RegionPlans(
     names: Seq[String]) {
   private val types = columns.map(_.dataType.json)
 
-  /** The regions of a plan; None if the plan is gone, damaged, or one by other columns. */
+  /** The regions of a plan; None if the plan is gone, is damaged, or has other columns. */
   def read(id: String): Option[FolderGrid] = store.read(id, names, types)
 
   def write(plan: RegionPlan): Unit = store.write(plan.id, names, types, plan.grid)

@@ -8,7 +8,7 @@ import scala.util.Try
 import io.sparkzorder.table.stats.ColumnRange
 
 /**
- * One partition of a table. Two folders are never equal.
+ * One partition of a table. Folders are compared by identity: another object is another folder.
  *
  * @param name as messages show it
  * @param group folders of one group can be rewritten by one job
@@ -29,19 +29,22 @@ private[sparkzorder] trait FormatFile {
   /** Number of rows in the file by the format's own count, which may include deleted rows. */
   def records: Long
 
-  /** Number of rows that the bytes of the file hold, with deleted rows; 0 if it is not known. */
+  /** Number of rows that the bytes of the file hold, deleted rows included; 0 if the number is not known. */
   def storedRecords: Long = records
 
-  /** True if a reader may see another number of rows, so that a pass over the file must count them. */
+  /** True if readers may see another number of rows than `records`, so that the rows must be read and counted. */
   def isUncounted: Boolean = false
 
-  /** The least number of rows that a pass can count, unless it leaves rows out. */
+  /** The least number of rows of the file. A reader that returns fewer rows has left rows out. */
   def leastRecords: Long = 0L
 
   /** What is known of each ordering column. */
   def columns: IndexedSeq[FileColumnInfo]
 
-  /** The commit or the job that added the file; a later commit has a greater number. None if unknown. */
+  /**
+   * A number for the commit or the job that added the file; None if unknown. Files with the same number count as
+   * added together. A later commit has a greater number only if the format numbers its commits.
+   */
   def commit: Option[Long]
 
   /** The layout that this commit made; None for files of other writers. */
@@ -60,14 +63,17 @@ private[sparkzorder] trait FormatFile {
 /**
  * A region of a plan.
  *
- * @param region from 1; 0 if all rows of the region have one key, so that there is nothing left to lay out
+ * @param region the number of the region, from 1. It is 0 if all rows of the region have one key, so that there
+ *   is nothing left to lay out
  */
 private[sparkzorder] final case class DealtTo(plan: String, region: Int)
 
 /**
- * @param range of the values
- * @param bytes of the column in the file
- * @param values number of values that are not NULL
+ * What is known of one column of a file.
+ *
+ * @param range the range of the values
+ * @param bytes the bytes of the column in the file; 0 if they are not known
+ * @param values the number of values that are not NULL
  */
 private[sparkzorder] final case class FileColumnInfo(range: ColumnRange, bytes: Long, values: Long)
 
@@ -76,9 +82,9 @@ private[sparkzorder] final case class FileColumnInfo(range: ColumnRange, bytes: 
  *
  * @param columns names of the ordering columns, for messages
  * @param key the same columns as [[TableSnapshot.layoutKey]]
- * @param weights of the columns; empty if all are equal
+ * @param weights the weights of the columns; empty if all are equal
  * @param run id of the statement, which may make several commits
- * @param sinceMs when such a layout took the place of another one; 0 if it was the first one
+ * @param sinceMs the time at which this layout took the place of another layout; 0 if it was the first one
  */
 private[sparkzorder] final case class LayoutTag(
     columns: String,
@@ -88,7 +94,7 @@ private[sparkzorder] final case class LayoutTag(
     run: String,
     sinceMs: Long = 0L) {
 
-  /** True if files of both fit together. Names of columns may have changed in between. */
+  /** True if files of both count as files of one layout. Names of columns may have changed in between. */
   def isSame(other: LayoutTag): Boolean =
     key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
 }

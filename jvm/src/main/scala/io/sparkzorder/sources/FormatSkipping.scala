@@ -13,16 +13,16 @@ import io.sparkzorder.skipping.predicate.FileBounds
 import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 import io.sparkzorder.util.WeightedCache
 
-/** The bounds of files that queries need, by the states of tables. All sessions share them. */
+/** A cache of the bounds of files, by states of tables. All sessions share it. */
 private[sources] object FormatSkipping {
   private val cache = new WeightedCache[AnyRef, FileBounds](_.bytes)
 
   /**
-   * The bounds of some columns. If they are not there, they are loaded with the columns that were loaded
-   * before.
+   * The bounds of some columns. If the cache lacks a column, all of them are loaded, together with the columns
+   * that were loaded before.
    *
-   * @param state of a table, which never changes
-   * @param limit bytes that all bounds together may take
+   * @param state identifies one state of one table
+   * @param limit the bytes that all bounds in the cache may take
    */
   def bounds(state: AnyRef, columns: Set[String], limit: Long)(
       load: Set[String] => FileBounds): FileBounds = {

@@ -22,7 +22,7 @@ import io.sparkzorder.cluster.InputFrame
  *
  * @param loaded the rows
  * @param file column of `loaded`: the path of a row's file
- * @param row column of `loaded`: differs for all rows of a file
+ * @param row column of `loaded`: has another value for each row of a file
  */
 private[sources] final class PlacedRows(
     session: Session,
@@ -89,7 +89,7 @@ private[sparkzorder] case class FolderOfFile(child: Expression, folders: Folders
 /**
  * Folders of files by their paths. Rows come file by file, so the folder of the last path is kept.
  *
- * @param positions the folder's position of each path
+ * @param positions the position of the folder, by the path of the file
  */
 private[sparkzorder] final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
   // one object with final fields, so that a race between tasks of one JVM does no harm

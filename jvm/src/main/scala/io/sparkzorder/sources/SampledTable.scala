@@ -18,8 +18,8 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
 
 /**
- * A table for the choice of its columns by its recorded workload. The format lists the files and their
- * statistics; layouts are judged by a sample of the rows.
+ * A table for which AUTO chooses ordering columns by the recorded workload. The format lists the files and their
+ * statistics. Layouts are judged by a sample of the rows.
  */
 private[sparkzorder] final class SampledTable(
     format: TableFormat,
@@ -76,7 +76,7 @@ private[sparkzorder] final class SampledTable(
     val all = snapshot.files.map(_.folder).distinct
     val wanted = Sampled.rowsFor(Sampled.filesOf(all.map(rows), all.map(targets)))
     val share = wanted.toDouble / math.max(1L, rows.values.sum)
-    // a frame has the rows of one group
+    // one frame can have rows of one group of folders only
     snapshot.files.groupBy(_.folder.group).toIndexedSeq.sortBy(_._1).flatMap { case (_, files) =>
       val input = snapshot.rows(session, files)
       try {
@@ -90,7 +90,7 @@ private[sparkzorder] final class SampledTable(
     }
   }
 
-  /** Number of rows; estimated by the bytes of a file whose rows the format has not counted. */
+  /** Number of rows; estimated from the bytes if the format has not counted the rows of the file. */
   private def rowsOf(file: FormatFile): Long =
     if (file.records > 0 || !file.isUncounted) file.records
     else math.max(1L, file.bytes / SampledTable.EstimatedRowBytes)

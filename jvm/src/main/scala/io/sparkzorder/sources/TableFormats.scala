@@ -38,7 +38,7 @@ private[sparkzorder] object TableFormats extends Logging {
 
   /**
    * @param path of a directory
-   * @return None if the directory is no table of the format, or as above
+   * @return None if the directory is no table of the format, or for a reason that [[of]] has
    */
   def ofPath(path: String, name: String, conf: Configuration, format: String)
       : Option[SnapshotFormat] =
@@ -67,13 +67,13 @@ private[sparkzorder] object TableFormats extends Logging {
         None
     }
 
-  /** The table that a leaf of an optimized plan scans, if its files are known to be pruned by bounds. */
+  /** The table that a leaf of an optimized plan scans, if its files can be pruned by bounds. */
   def skipping(leaf: LogicalPlan): Option[FormatTable] =
     formatOf(leaf).flatMap { case (format, part) =>
       load(format, Some(part)).flatMap(_.skipping(leaf))
     }
 
-  /** True for a leaf, before filters are pushed to it, of a table that is pruned by ranges of columns. */
+  /** True if the table of a leaf is pruned by ranges of columns. Filters are not pushed to the leaf yet. */
   def takesRanges(leaf: LogicalPlan): Boolean = formatOf(leaf).exists { case (format, part) =>
     load(format, Some(part)).exists(_.takesRanges(leaf))
   }
@@ -108,7 +108,7 @@ private[sparkzorder] object TableFormats extends Logging {
     "iceberg" -> "io.sparkzorder.sources.iceberg.IcebergTables")
 
   /**
-   * @param part an object of the format, if there is one
+   * @param part an object of the format, whose class loader finds the format's classes; None without one
    * @return None if we have no implementation
    */
   private def load(format: String, part: Option[AnyRef]): Option[FormatOpener] =
@@ -125,10 +125,10 @@ private[sparkzorder] trait FormatOpener {
   /** None, after a line in the log, if the version of the format is unknown. */
   def open(table: Table, name: String, identifier: String): Option[SnapshotFormat]
 
-  /** None, besides, if the directory is no table. */
+  /** None also if the directory is no table. */
   def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat]
 
-  /** None for a leaf that is not a scan of the current state of a table, and as above. */
+  /** None for a leaf that is not a scan of the current state of a table, or if the version is unknown. */
   def scan(leaf: LogicalPlan): Option[FormatScan]
 
   /** See [[TableFormats.skipping]]. */
@@ -159,14 +159,14 @@ private[sources] final class KnownReleases(names: String*) {
  *
  * @param location directory of the table
  * @param properties of the table
- * @param setting whether OPTIMIZE leaves such tables to their format
+ * @param setting the setting by which OPTIMIZE leaves such tables to their format
  */
 private[sparkzorder] abstract class FormatScan(
     val location: String,
     val properties: Map[String, String],
     val setting: Setting[String]) {
 
-  /** Tells the table from another one that comes to the same directory. */
+  /** Tells the table from a later table in the same directory. */
   def id: String
 
   /** All columns of the table. */
@@ -188,7 +188,7 @@ private[sparkzorder] abstract class FormatScan(
  */
 private[sources] object FormatLoaders {
 
-  /** A class of each format. */
+  /** For each format, a class that its jar has. */
   private val markers = Map(
     "delta" -> "org.apache.spark.sql.delta.DeltaLog",
     "iceberg" -> "org.apache.iceberg.BaseTable")
@@ -212,7 +212,7 @@ private[sources] object FormatLoaders {
     if (find(format, own).contains(theirs)) own else copies.get(theirs)
   }
 
-  /** The same if there is no object of the format yet: for the classes that this thread finds. */
+  /** The same without an object of the format: for the classes that our class loader or this thread's finds. */
   def of(format: String): ClassLoader = {
     def context = Option(Thread.currentThread.getContextClassLoader).flatMap(find(format, _))
     if (find(format, own).isDefined) own
@@ -225,8 +225,8 @@ private[sources] object FormatLoaders {
 }
 
 /**
- * Defines the classes of `io.sparkzorder.sources.<format>` once more, beside the format's classes. They run
- * in the driver alone, so that no copy meets an original: nothing else names them but [[TableFormats]].
+ * Defines copies of the classes of `io.sparkzorder.sources.<format>` that find the format's classes. No copy
+ * meets an original class: they run in the driver only, and only [[TableFormats]] names them.
  */
 private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
     extends ClassLoader(theirs) {

@@ -34,8 +34,8 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.SortByContext
 
 /**
- * The clause SORT BY of a CREATE TABLE or REPLACE TABLE. All other clauses are those of the next
- * parser, which reads the statement with blanks in place of ours.
+ * The clause SORT BY of a CREATE TABLE or REPLACE TABLE. The next parser reads all other clauses, with blanks
+ * in place of SORT BY.
  *
  * A statement that the next parser accepts unchanged is not ours: a query may end in `SORT BY zorder(a, b)`.
  *
@@ -131,9 +131,9 @@ private[sql] final class CreateSortBy(
     }
   }
 
-  /** The statement with a blank for each character of the clause, so that all positions hold. */
+  /** The statement with a blank for each character of the clause, so that the rest keeps its positions. */
   private def without(clause: SortByContext): String = {
-    // tokens count code points
+    // the positions of tokens count code points
     val from = text.offsetByCodePoints(0, clause.start.getStartIndex)
     val until =
       text.offsetByCodePoints(from, clause.stop.getStopIndex + 1 - clause.start.getStartIndex)
@@ -145,7 +145,7 @@ private[sql] final class CreateSortBy(
 private object CreateSortBy {
   private val begins = Set("CREATE", "REPLACE")
 
-  /** The plan of a new table with more properties; None if the plan makes no table. */
+  /** The plan of a new table, with these properties added; None if the plan makes no table. */
   private def withProperties(plan: LogicalPlan, more: Map[String, String]): Option[LogicalPlan] =
     plan match {
       case c: CreateTable => spec(c.tableSpec, more).map(s => c.copy(tableSpec = s))
@@ -178,8 +178,8 @@ private object CreateSortBy {
 }
 
 /**
- * Checks the declared order of a new table, whether by SORT BY or by the same properties in TBLPROPERTIES.
- * Refuses an order that writes to the table could not keep.
+ * Checks the declared order of a new table, which comes from SORT BY or from the same properties in
+ * TBLPROPERTIES. Refuses an order that writes to the table could not keep.
  */
 private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
 
@@ -238,7 +238,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
         properties = create.properties)
     }
 
-  /** A table of another catalog, such as Iceberg's, has no declared order. */
+  /** Refuses SORT BY for a table of another catalog, such as Iceberg's: it cannot have a declared order. */
   private def refuseOtherCatalog(create: V2CreateTablePlan): Unit =
     create match {
       case c: CreateTable => refuse(c, c.tableSpec)
@@ -254,7 +254,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
       case s: TableSpec => (s.properties, s.provider)
       case _ => (Map.empty[String, String], None)
     }
-    // SORT BY sets the order; the columns alone are those of OPTIMIZE, which such a table may have
+    // SORT BY sets this property. The property of the columns alone is for OPTIMIZE, and is allowed here.
     if (properties.contains(Settings.Order.propertyKey)) {
       SortByCheck.refuseFormat(
         create.tableName.toString,

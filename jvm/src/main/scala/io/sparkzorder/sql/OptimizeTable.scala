@@ -39,7 +39,7 @@ private[sparkzorder] final case class OptimizeTable(
  * A statement on a target that is not looked up yet.
  *
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
- * @param action what the statement does with it
+ * @param action what the statement does with the target
  */
 private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action: TargetAction)
     extends UnaryNode {
@@ -56,8 +56,8 @@ private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action
  *
  * @param text the statement in Delta's grammar: without TABLE, and with a directory as delta.`path`
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
- * @param clauses what follows the target, if the target is known only after the statement is parsed: it is
- *   `IDENTIFIER(..)`, or either a directory or a table of a database parquet
+ * @param clauses what follows the target, if the target is known only after the statement is parsed: for
+ *   `IDENTIFIER(..)`, and for a [[PathOrTable]]. None for any other target
  */
 private[sparkzorder] final case class DelegatedStatement(
     text: String,

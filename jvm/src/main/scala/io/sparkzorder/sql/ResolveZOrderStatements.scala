@@ -76,8 +76,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
   }
 
   /**
-   * The catalog table behind a resolved table. Other catalogs may return such tables, too, but statements would
-   * look them up in the session's catalog, which may have another table of the name.
+   * The catalog table behind a resolved table. Refuses a table of another catalog than the session's, because
+   * statements would look it up in the session's catalog, which may have another table of the same name.
    */
   private def catalogTable(r: ResolvedTable): Option[CatalogTable] =
     SparkPrivate.catalogTable(r.table).map { table =>
@@ -127,8 +127,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
   }
 
   /**
-   * Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or it is
-   * none.
+   * Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or if the
+   * directory is no such table.
    */
   private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
     val found =
@@ -150,7 +150,7 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     case _ => None
   }
 
-  /** A directory that is a table of a format that we know. */
+  /** The table of a format that we know, if the directory is one. */
   private def openedPath(target: PathTarget): Option[SnapshotFormat] =
     if (isDelta(target)) openedPath(target, "delta")
     else if (target.isIceberg(hadoopConf)) openedPath(target, "iceberg")

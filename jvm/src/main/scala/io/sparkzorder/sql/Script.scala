@@ -68,7 +68,7 @@ private[sql] final class Script(
     else withOurs(names.zip(ours).collect { case (n, (part, _)) if placed(n) => part }, next)
   }
 
-  /** The position of our statement, if the script was read as it was shown. */
+  /** The position of our statement in `text`, if `shown` is as long as `text` and the position is one in it. */
   private def originOf(part: StatementPart, origin: Origin, shown: String): Origin =
     if (!origin.sqlText.contains(shown) || shown.length != text.length) origin
     else origin.copy(
@@ -81,8 +81,8 @@ private[sql] final class Script(
    */
   private def candidates: List[StatementPart] = {
     val found = List.newBuilder[StatementPart]
-    var expressions = 0 // nested expressions CASE .. END
-    var handler = -1 // where HANDLER FOR stands in this statement
+    var expressions = 0 // number of open expressions CASE .. END
+    var handler = -1 // index of HANDLER FOR in this statement
     var i = 1
     while (i < words.length) {
       val before = word(i - 1)
@@ -129,17 +129,18 @@ private[sql] object Script {
 
   private def offset(text: String, codePoints: Int): Int = text.offsetByCodePoints(0, codePoints)
 
-  /** Short names that do not stand in the text. */
+  /** Short names that do not occur in the text. */
   private def unusedNames(text: String, number: Int): List[String] = {
     val lower = text.toLowerCase(java.util.Locale.ROOT)
-    // OPTIMIZE t is as long as SELECT and a name of three letters
+    // names have three characters at first: our shortest statement, OPTIMIZE t, is as long as SELECT z10
     Iterator.from(36).map(n => "z" + Integer.toString(n, 36)).filterNot(lower.contains(_))
       .take(number).toList
   }
 
   /**
-   * Puts a query of one column in the place of a part, with the same length and lines if the part is long
-   * enough.
+   * Puts a query of one column in the place of a part. Line ends are kept, and blanks fill up the length of the
+   * part. The result is longer than the part if the part is shorter than the query, or if there is a line end in
+   * the characters that the query replaces.
    */
   private def replace(text: String, part: StatementPart, name: String): String = {
     val query = s"SELECT $name"

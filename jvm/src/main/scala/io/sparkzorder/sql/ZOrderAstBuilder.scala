@@ -230,7 +230,7 @@ private[sql] final class ZOrderAstBuilder(
     case _ => SimpleMode
   }
 
-  /** A quoted text where the grammar has no name. */
+  /** The text of a quoted literal, also if the session takes its quotes for those of an identifier. */
   private def stringLiteral(quoted: Token): String =
     text(quoted).getOrElse(
       StatementPart(quoted, quoted).read(names.parseMultipartIdentifier).mkString("."))

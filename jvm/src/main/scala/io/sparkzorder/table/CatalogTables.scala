@@ -21,18 +21,18 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import io.sparkzorder.util.RawFiles
 
 /**
- * Finds the tables of the session's catalog whose directory a statement names by its path. No catalog
- * finds tables by their location, so all tables are looked at, once for each statement.
+ * Finds the tables of the session's catalog that lie in a directory which a statement names by its path. No
+ * catalog finds tables by their location, so each statement looks at all tables once.
  */
 private[sparkzorder] final class CatalogTables(conf: Configuration, catalog: => ExternalCatalog)
     extends Logging {
   def this(session: Session, conf: Configuration) =
     this(conf, session.sessionState.catalog.externalCatalog)
 
-  // why a part of the catalog is not known, which may have a table at the path
+  // why a part of the catalog could not be read; this part may have a table at the path
   private var unread = Option.empty[String]
 
-  /** The target, with the tables that are at its path. */
+  /** The target, with the tables that lie at its path. */
   def known(target: Target): Target = target match {
     case p: PathTarget =>
       // the checks of the target refuse a wrong path
@@ -64,7 +64,7 @@ private[sparkzorder] final class CatalogTables(conf: Configuration, catalog: => 
       }
     }
 
-  /** @param isPassed whether an error means that the session has no such table */
+  /** @param isPassed returns true for an error that means that the session has no such table */
   private def logged[T](
       what: String,
       body: => T,
@@ -84,7 +84,7 @@ private object CatalogTables {
   /** Names of one call: as many as Hive's metastore itself looks up at once. */
   val AtOnce = 300
 
-  /** What the user may not look at, or what is dropped meanwhile, is no table for the user. */
+  /** True for what the user may not look at, or what was dropped meanwhile: for the user there is no table. */
   private def isHidden(e: Throwable): Boolean = causes(e).exists {
     case _: NoSuchDatabaseException | _: NoSuchNamespaceException => true
     case _: AccessControlException | _: SecurityException => true
@@ -94,7 +94,10 @@ private object CatalogTables {
         .exists(text.contains)
   }
 
-  /** False for a table that no session like this one can read, as one of a class that is not there. */
+  /**
+   * True if the connection to the catalog has failed. False for an error of the table itself, for instance that a
+   * class is missing: no session like this one can read such a table.
+   */
   private def isOfConnection(e: Throwable): Boolean = causes(e).exists {
     case _: AccessControlException => false
     case _: IOException => true
@@ -129,7 +132,7 @@ private final class SameDirectory(directory: Path, conf: Configuration) {
   /** True for equal paths of one store. */
   private def isOne(a: Path, b: Path): Boolean =
     a.toUri.getPath == b.toUri.getPath && (store(a) == store(b) ||
-      // Hadoop knows default ports, and names of hosts in short
+      // Hadoop also accepts a default port that is left out, and a host name in short
       Try(a.getFileSystem(conf).makeQualified(b)).isSuccess)
 
   private def store(path: Path): (String, String) = {
@@ -138,7 +141,7 @@ private final class SameDirectory(directory: Path, conf: Configuration) {
     (SameDirectory.Families.find(f => scheme.matches(f)).getOrElse(scheme), authority)
   }
 
-  /** The path without links and mount points; as it is, if nothing is there. */
+  /** The path with links and mount points resolved; unchanged if there is nothing at the path. */
   private def resolved(path: Path): Path =
     if (isLocal(path)) {
       Try(RawFiles.local(path).toRealPath()).map(real => new Path(real.toUri)).getOrElse(path)

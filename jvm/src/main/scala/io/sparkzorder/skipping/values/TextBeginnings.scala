@@ -15,13 +15,13 @@ import io.sparkzorder.skipping.values.Piece.{isText, require, unknown}
 /**
  * The known beginning of a text.
  *
- * @param text plain characters only
- * @param isWhole true if the text has nothing else
+ * @param text the known characters, all of them plain (see [[TextStart.isPlain]])
+ * @param isWhole true if no further characters follow
  */
 private[values] final case class TextStart(text: String, isWhole: Boolean) {
   def length: Int = text.length
 
-  /** The beginning of the part that has `count` characters from a place on. */
+  /** The known beginning of the substring of `count` characters from the index `from` on. */
   def slice(from: Int, count: Int): TextStart = {
     require(from >= 0 && count >= 0 && (isWhole || from <= length))
     // the sum of two lengths may be no INT
@@ -42,10 +42,10 @@ private[values] final case class TextStart(text: String, isWhole: Boolean) {
 
 private[values] object TextStart {
 
-  /** Characters of one byte that are no control characters at either end of these. */
+  /** True for the characters of one byte, except the first of them, NUL, and the last, DEL. */
   def isPlain(c: Int): Boolean = c > 0 && c < 127
 
-  /** The texts that begin with some plain characters, of which there is at least one. */
+  /** All texts that begin with the plain characters at the start of `text`. There must be at least one. */
   def from(text: String): Between = {
     val plain = text.takeWhile(c => isPlain(c.toInt))
     require(plain.nonEmpty)
@@ -57,7 +57,7 @@ private[values] object TextStart {
       beginning = plain.getBytes("US-ASCII"))
   }
 
-  /** None if the texts are not known by what they begin with. */
+  /** The beginning that all texts of an extent share; None if the extent does not tell it. */
   def of(extent: Extent): Option[TextStart] = extent match {
     case b @ Between(low: UTF8String, high: UTF8String, isPoint, _, _, _) =>
       if (isPoint) {
@@ -65,7 +65,7 @@ private[values] object TextStart {
         else None
       } else if (b.beginning != null) Some(TextStart(new String(b.beginning, "US-ASCII"), false))
       else {
-        // all texts between two begin with what the two have in common
+        // all texts between two bounds have the beginning that both bounds share
         val shared = low.getBytes.zip(high.getBytes).takeWhile { case (x, y) =>
           x == y && isPlain(x.toInt)
         }
@@ -76,12 +76,12 @@ private[values] object TextStart {
 }
 
 /**
- * Functions of texts of which only the beginning is known: how the result begins. The rest of a text may be
- * anything, also bytes that are not valid UTF-8.
+ * Computes how the result of a function begins if only the beginning of its argument is known. The rest of
+ * the argument may be anything, also bytes that are not valid UTF-8.
  */
 private[values] object TextBeginnings {
 
-  /** The parts of an expression that are texts, and what is known of the results by their beginnings. */
+  /** The children of an expression that are texts, and the piece that uses their beginnings. */
   def of(e: Expression): Option[(Seq[Expression], Piece)] =
     Try(known(e)).toOption.flatten.filter { case (parts, _) =>
       parts.forall(p => isText(p.dataType))
@@ -127,7 +127,7 @@ private[values] object TextBeginnings {
     case Overlay(text, Text(by), Literal(at: Int, _), Literal(n: Int, _)) if at > 0 =>
       one(text) { s =>
         val dropped = if (n >= 0) n else by.length
-        // the sum of both must be an INT
+        // Spark adds both as INT, and the sum must not overflow
         require(at < 1000000 && dropped < 1000000)
         if (s.length < at - 1) s
         else s.copy(text = s.text.take(at - 1) + by + s.text.drop(at - 1).drop(dropped))
@@ -160,7 +160,7 @@ private[values] object TextBeginnings {
     }
   }
 
-  /** The number of parts of a text that is not limited. */
+  /** The limit of a split that does not limit the number of parts. */
   private object All {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n: Int, _) => n < 0
@@ -176,7 +176,7 @@ private[values] object TextBeginnings {
     }
   }
 
-  /** A regular expression that stands for one text. */
+  /** A regular expression that only one text matches; extracts this text. */
   private object Plain {
     private val Other = "\\^$.|?*+()[]{}#"
 
@@ -204,11 +204,11 @@ private[values] object TextBeginnings {
     }
   }
 
-  /** A regular expression that stands for one character. */
+  /** A regular expression for one character of a set or, with `+` at the end, for several of them. */
   private object OneCharacter {
     private val form = "(\\[\\^?[^\\[\\]&\\\\^]+\\]|\\\\[dDsSwW])\\+?".r
 
-    /** Whether a character is one of them. */
+    /** Extracts the test whether a character is in the set. */
     def unapply(pattern: String): Option[Char => Boolean] = pattern match {
       case form(one) =>
         Try(java.util.regex.Pattern.compile(one)).toOption
@@ -219,13 +219,13 @@ private[values] object TextBeginnings {
 
   // ---- pieces
 
-  /** The result by what a text begins with; NULL where the text is. */
+  /** A function of one text, whose result is computed from the beginning of the text; NULL for NULL. */
   private final class OfStart(result: TextStart => Extent) extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       if (children.head == OnlyNull) OnlyNull
       else {
         val start = TextStart.of(children.head).getOrElse(unknown)
-        // Spark itself knows the result of whole texts
+        // if the whole text is known, Spark itself computes the result
         require(!start.isWhole)
         result(start) match {
           case b: Between => b.copy(mayBeNull = b.mayBeNull || isNullable(children.head))
@@ -239,7 +239,7 @@ private[values] object TextBeginnings {
     case _ => true
   }
 
-  /** @param mark what CONCAT_WS puts between the texts; it leaves NULLs out */
+  /** @param mark the separator of CONCAT_WS, which leaves NULLs out; None for CONCAT */
   private final class Together(mark: Option[String]) extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       if (mark.isEmpty && children.contains(OnlyNull)) OnlyNull
@@ -267,7 +267,7 @@ private[values] object TextBeginnings {
   private val upper = (c: Char) => if (c >= 'a' && c <= 'z') (c - 32).toChar else c
   private val lower = (c: Char) => if (c >= 'A' && c <= 'Z') (c + 32).toChar else c
 
-  /** Only letters and spaces are used: other characters separate words by rules of their own. */
+  /** The known result ends before the first character that may separate words by other rules than a space. */
   private def capitals(s: TextStart): TextStart = {
     val known = s.text.takeWhile(c => c == ' ' || isLetter(c))
     val words = known.indices.map { i =>
@@ -278,7 +278,7 @@ private[values] object TextBeginnings {
 
   private def isLetter(c: Char): Boolean = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
-  /** The beginning without last characters that may be the first part of a mark. */
+  /** The beginning without its last characters if these may be the first part of a mark. */
   private def beforeMark(s: TextStart, mark: String): TextStart = {
     val torn = (1 until mark.length).reverse.find(n => s.text.endsWith(mark.take(n))).getOrElse(0)
     if (s.isWhole) s else s.copy(text = s.text.dropRight(torn))
@@ -288,13 +288,13 @@ private[values] object TextBeginnings {
   private def upTo(s: TextStart, mark: String, n: Int): TextStart = {
     val ends = Iterator.iterate(s.text.indexOf(mark))(i => s.text.indexOf(mark, i + 1))
       .takeWhile(_ >= 0).slice(n - 1, n).toSeq
-    // marks of several characters may overlap
+    // the n-th mark may begin within the last characters; marks that overlap count, too
     ends.headOption.fold(s.copy(text = s.text.dropRight(if (s.isWhole) 0 else mark.length - 1))) {
       end => TextStart(s.text.take(end), isWhole = true)
     }
   }
 
-  /** The part after so many marks, up to the next one. */
+  /** The part after the first `number` marks, up to the next mark. */
   private def part(s: TextStart, mark: String, number: Int): TextStart = {
     var rest = s.text
     (0 until number).foreach { _ =>
@@ -340,7 +340,10 @@ private[values] object TextBeginnings {
     TextStart(text.toString, s.isWhole)
   }
 
-  /** REGEXP_REPLACE with a pattern that is one text, the beginning of a text, or one character of some. */
+  /**
+   * REGEXP_REPLACE with a pattern that only one text matches, with `^` before such a pattern, or with a pattern
+   * for a character of a set.
+   */
   private def byPattern(pattern: String, by: String): Option[TextStart => TextStart] =
     pattern match {
       case Plain(search) => Some(replaced(_, search, by))

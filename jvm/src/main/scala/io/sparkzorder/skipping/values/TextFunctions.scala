@@ -14,12 +14,12 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.index.ByteValues
 
 /**
- * Functions of a column of texts. Between two texts there are others of any kind, so the texts for some
- * results are computed from the results.
+ * Functions of a column of texts. An interval of texts has texts of any kind, and tells little about their
+ * results. So these functions compute from the wanted results which texts have them.
  */
 private[sparkzorder] object TextFunctions {
 
-  /** None for a function that is not known. */
+  /** What `call` computes from the column `text`; None if the function is not known. */
   def of(call: Expression, text: Expression): Option[ColumnFunction] =
     BinaryFunctions.of(call, text).orElse {
       if (!isText(text.dataType)) None
@@ -82,8 +82,8 @@ private[sparkzorder] object TextFunctions {
   }
 
   /**
-   * True if the function may also return texts without a wanted result, so that a search may find fewer
-   * texts.
+   * True if the texts that the function returns may include texts whose result is not wanted. A search may then
+   * find fewer texts.
    */
   def isApproximate(function: ColumnFunction): Boolean = function match {
     case Beginning | _: Trimmed | _: ChangedCase => true
@@ -97,7 +97,7 @@ private[sparkzorder] object TextFunctions {
     case _ => false
   }
 
-  /** True for a number that is NULL only where the text is. */
+  /** True for a number that is NULL only where the text is NULL. */
   private def isPlace(e: Expression, text: Expression): Boolean = e match {
     case Literal(value, _) => value != null
     case same if same.semanticEquals(text) => true
@@ -108,7 +108,8 @@ private[sparkzorder] object TextFunctions {
   }
 
   /**
-   * A number so small that its sum with a place in a text cannot overflow: `try_add` would return NULL then.
+   * A number so small that its sum with a place in a text cannot overflow. After an overflow, `try_add` returns
+   * NULL.
    */
   private object Few {
     def unapply(e: Expression): Boolean = e match {
@@ -127,7 +128,7 @@ private[sparkzorder] object TextFunctions {
     }
   }
 
-  /** A format of digits alone, which gives DECIMALs that are longs. */
+  /** A format of at most 18 digits and nothing else: the DECIMALs that TO_NUMBER returns fit into longs. */
   private object Digits {
     def unapply(format: UTF8String): Boolean = format.toString.matches("[09]{1,18}")
   }
@@ -157,10 +158,10 @@ private[sparkzorder] object TextFunctions {
   private val MaxTrimmed = 16
 }
 
-/** A function of texts whose results are texts, and which has a result for each text. */
+/** A function from texts to texts that is NULL for no text. */
 private[values] trait ChangedText extends ColumnFunction {
 
-  /** The texts for some results, of which there is at least one. */
+  /** The texts whose results are in `results`, which is not empty. */
   protected def texts(results: ByteIntervals): Intervals
 
   final override def valuesFor(
@@ -174,8 +175,8 @@ private[values] trait ChangedText extends ColumnFunction {
 }
 
 /**
- * A function whose result is the beginning of its text, up to any place. Bytes that are no UTF-8 may have
- * become another character in the result.
+ * A function whose result is a beginning of its text, of any length. Bytes that are not valid UTF-8 may be
+ * replaced by another character in the result.
  */
 private[values] object Beginning extends ChangedText {
 
@@ -196,7 +197,8 @@ private[values] object Beginning extends ChangedText {
   private def until(low: ByteEnd, high: ByteEnd): ByteEnd = {
     val plain = high.value.takeWhile(_ >= 0)
     val isPlain = plain.length == high.value.length
-    // a result that is a beginning of the greatest one may go on in another way in the text
+    // A result may be a shorter beginning of the greatest result. Its text may go on with any characters,
+    // and so may lie above the greatest result.
     val lengths = if (isPlain && !high.inclusive) 0 until plain.length else 0 to plain.length
     val shortest = lengths.find { n =>
       low.isEndless || low.isReachedBy(ByteValues.compare(plain, 0, n, low.value))
@@ -208,8 +210,8 @@ private[values] object Beginning extends ChangedText {
 }
 
 /**
- * The characters from a place on. If all texts of the table begin with the same characters up to there, these
- * characters keep the order of the texts.
+ * A substring from the character number `from` on. If all texts of the table agree in the characters before,
+ * the substrings have the order of the texts.
  */
 private[skipping] final class LaterCharacters(call: Expression, from: Int, count: Int)
     extends ChangedText {
@@ -235,7 +237,7 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
   }
 }
 
-/** @param leading what may stand before the result in the text, any number of times */
+/** @param leading what the function removes at the beginning of a text, any number of times; may be empty */
 private[values] final class Trimmed(leading: Seq[Array[Byte]]) extends ChangedText {
 
   override protected def texts(results: ByteIntervals): Intervals =
@@ -251,7 +253,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
       case _ => Nil
     }
     val beginnings = withBefore.map { case (low, high) =>
-      // each value that is left begins with `before`, apart from the end of all of these
+      // all ends begin with `before`, except the upper end of all texts that begin with `before`
       def rest(end: ByteEnd) =
         if (end.isEndless || !end.value.startsWith(before)) Intervals.Endless
         else end.copy(value = end.value.drop(before.length))
@@ -262,7 +264,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
     })
   }
 
-  /** The texts up to the end of an interval that come into the interval by what stands after them. */
+  /** The beginnings of the low end, and the low end itself, that lie in the interval once `after` follows. */
   private def shorter(low: ByteEnd, high: ByteEnd): Seq[ByteEnd] =
     if (low.isEndless || after.isEmpty) Nil
     else (0 to low.value.length).map(low.value.take).filter { text =>
@@ -306,7 +308,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     case _ => high
   }
 
-  /** The first `count` characters of an end, if it has as many, and whether it has no more. */
+  /** The first `count` characters of an end, and whether the end has no more; None if it has fewer. */
   private def sharedWith(end: ByteEnd): Option[(Array[Byte], Boolean)] =
     if (end.isEndless) None
     else {
@@ -315,7 +317,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
       else Some((shared.getBytes, shared.numBytes == end.value.length))
     }
 
-  // an end made of bytes may stop inside of a character, and then is no end of whole characters
+  // True for an end that stops inside of a character, as an end that was made from bytes may do.
   private def isTorn(end: ByteEnd): Boolean =
     !end.isEndless && whole(end.value).length < end.value.length
 

@@ -53,15 +53,15 @@ private[sparkzorder] object LikePattern {
   }
 }
 
-/** The letters with which a regular expression begins. [[PatternStates]] reads all of an expression. */
+/** The characters with which a regular expression begins. [[PatternStates]] reads the whole expression. */
 private[sparkzorder] object RegexPattern {
   private val special = "\\^$.|?*+()[]{}".toSet
   private val repetitions = "?*{".toSet
 
-  /** The letters after `^` with which every text begins in which the expression is found; None if there are none. */
+  /** The characters after `^`: each text in which the expression is found begins with them. None without any. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
-    // Java takes such marks out before it looks at repetitions
+    // Java replaces the text after this mark before it looks at repetitions
     else if (pattern.contains("\\Q")) None
     else {
       val text = new StringBuilder
@@ -72,7 +72,7 @@ private[sparkzorder] object RegexPattern {
       while (i < pattern.length && (!special(pattern(i)) || isEscaped)) {
         if (pattern(i) == '\\') i += 1
         last = text.length
-        // a character outside the first 65,536 is two here, and is repeated as a whole
+        // a character outside the first 65,536 has two chars, and a repetition repeats both
         val character = pattern.codePointAt(i)
         text.append(new String(Character.toChars(character)))
         i += Character.charCount(character)

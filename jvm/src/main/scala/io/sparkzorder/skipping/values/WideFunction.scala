@@ -17,11 +17,11 @@ import io.sparkzorder.skipping.values.Extent.Between
 
 /**
  * A function of DECIMALs of more than 18 digits that keeps or reverses their order. So the values whose
- * results lie in one interval form one interval, too. Bisection finds its ends.
+ * results lie in one interval form one interval, too. Bisection finds the ends of the interval of values.
  *
  * @param call Spark's result for an unscaled value. It may throw far from 0, where Spark raises an error or
  *   gives NULL. Such values are treated as if they had every result
- * @param limit values beyond it, on both sides of 0, are also treated as if they had every result
+ * @param limit values above `limit` and below `-limit` are also treated as if they had every result
  */
 private[sparkzorder] final class WideFunction(
     call: BigInteger => LiteralPosition,
@@ -62,7 +62,7 @@ private[sparkzorder] final class WideFunction(
     else if (!has(call(greatest))) None
     else Some(boundary(least, greatest)(v => has(call(v))))
 
-  /** The value farthest from 0, in the direction of `to` and not beyond, for which Spark has a result. */
+  /** The value farthest from 0 for which Spark has a result, among the values from 0 to `to`. */
   private def farthest(to: BigInteger): BigInteger = {
     def fails(v: BigInteger) =
       try {
@@ -82,8 +82,8 @@ private[sparkzorder] final class WideFunction(
 private object WideFunction {
 
   /**
-   * The least value with a property. `high` must have the property, `low` must not, and all values above
-   * the least one must have it.
+   * The least value with a property. `high` must have the property, `low` must not, and all values above the
+   * returned value must have it.
    */
   private def boundary(low: BigInteger, high: BigInteger)(has: BigInteger => Boolean): BigInteger =
     if (high.subtract(low).equals(BigInteger.ONE)) high
@@ -99,7 +99,7 @@ private object WideFunction {
 /** A call that keeps or reverses the order of DECIMALs of more than 18 digits. */
 private[skipping] object WideCall {
 
-  /** The only argument that is not a literal, and the function of it. */
+  /** The only argument that is not a literal, and what the call computes from it. */
   def unapply(call: Expression): Option[(Expression, ColumnFunction)] = call match {
     case c: Cast => c.dataType match {
         case to: NumericType => of(c, c.child, most = mostOf(to))
@@ -119,6 +119,7 @@ private[skipping] object WideCall {
     case _ => None
   }
 
+  /** An expression that Spark always negates exactly. */
   private object Exact {
     def unapply(e: Expression): Option[Expression] = e.dataType match {
       case d: DecimalType if d.precision > PiecesOfNumbers.NegatedDigits => None
@@ -135,7 +136,7 @@ private[skipping] object WideCall {
     }
   }
 
-  /** @param most the greatest number that the type of the result holds; None if it holds all arguments */
+  /** @param most the greatest number that the type of the result holds; None if the type holds all arguments */
   private def of(
       call: Expression,
       child: Expression,
@@ -157,7 +158,7 @@ private[skipping] object WideCall {
       case _ => None
     }
 
-  /** The greatest integer of a type; Spark wraps values beyond it, or raises an error. */
+  /** The greatest integer of a type; beyond it Spark wraps values, returns NULL or raises an error. */
   private def mostOf(t: DataType): Option[BigDecimal] = t match {
     case d: DecimalType => Some(BigDecimal.ONE.scaleByPowerOfTen(d.precision - d.scale)
         .subtract(BigDecimal.ONE))
@@ -208,7 +209,8 @@ private[sparkzorder] final class SearchedDecimals(
   private val domain = ComparisonDomain.of(e.dataType).orNull
   private val most = BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE)
 
-  // Spark may round longer values in these functions, so a search among them would find nothing
+  // The greatest value of the search. Spark may round the results of these functions for values of more
+  // digits, so a search among such values would exclude nothing.
   private val searched = e.collectFirst { case n @ (_: UnaryMinus | _: Abs) => n }.fold(most)(_ =>
     most.min(BigInteger.TEN.pow(PiecesOfNumbers.NegatedDigits).subtract(BigInteger.ONE)))
 
@@ -263,8 +265,8 @@ private object SearchedDecimals {
   private val MaxStepsWithoutGain = 1024
 
   /**
-   * The first value of the upper part: the multiple of the greatest power of ten that lies in the interval,
-   * next to the middle. Results of rounding and of functions of texts often change there.
+   * The first value of the upper part: the multiple of a power of ten next to the middle, for the greatest
+   * power that has a multiple in the interval. Results of rounding and of functions of texts often change there.
    */
   private def cutOf(low: BigInteger, high: BigInteger): BigInteger = {
     val middle = low.add(high).shiftRight(1).max(low.add(BigInteger.ONE))

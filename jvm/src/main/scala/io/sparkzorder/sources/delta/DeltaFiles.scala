@@ -189,11 +189,11 @@ private[delta] final class DeltaStatistics(
   val unknown: IndexedSeq[FileColumnInfo] =
     columns.map(_ => FileColumnInfo(ColumnRange.Unknown, 0L, 0L)).toIndexedSeq
 
-  /** Of all files of the table, by their paths in the log. */
+  /** The statistics of all files of the table, by their paths in the log. */
   def all: Map[String, IndexedSeq[FileColumnInfo]] =
     read(SparkLine.session(session), state.withStats)
 
-  /** Of new files. */
+  /** The statistics of new files, by their paths in the log. */
   def of(adds: Seq[AddFile]): Map[String, IndexedSeq[FileColumnInfo]] = {
     val texts = session.createDataFrame(
       adds.map(a => Row(a.path, a.stats)).asJava,
@@ -223,7 +223,7 @@ private[delta] final class DeltaStatistics(
     found.toMap
   }
 
-  /** NULL where there are no such statistics. */
+  /** A column with statistics; NULL if the table has no statistics of this name. */
   private def stat(schema: StructType, path: Seq[String], dataType: DataType): Column =
     if (!DeltaLayouts.contains(schema, path)) lit(null).cast(dataType)
     else col(("stats" +: path).map(quoteIdentifier).mkString(".")).cast(dataType)
@@ -243,7 +243,7 @@ private[delta] final class DeltaStatistics(
     FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
   }
 
-  /** False for a bound of invalid UTF-8, which the log replaces by U+FFFD, another value. */
+  /** False for a bound that may be of invalid UTF-8: the log replaces this by U+FFFD, which is another value. */
   private def isText(bound: Any): Boolean = bound match {
     case s: UTF8String => !s.toString.contains('\uFFFD')
     case _ => true
@@ -254,7 +254,7 @@ private[delta] final class DeltaStatistics(
     case _ => value
   }
 
-  /** Bounds of timestamps are cut to milliseconds. */
+  /** Delta cuts bounds of timestamps to milliseconds, so a value may be up to 999 microseconds later. */
   private def upper(value: Any, dataType: DataType): Any = (dataType, value) match {
     case (TimestampType, micros: Long) => OddOffsets.later(OddOffsets.later(micros, 999))
     case (TimestampNTZType, micros: Long) => OddOffsets.later(micros, 999)

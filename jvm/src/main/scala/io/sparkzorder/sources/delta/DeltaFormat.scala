@@ -56,7 +56,7 @@ private[delta] final class DeltaFormat(
     val now = current
     DeltaLayouts.versionsOfLastRun(now).map { versions =>
       val before = versions.min
-      // the commits of one run have read the same version, and another one in the second of two passes
+      // all commits of a run have read one version; those of the second of two passes have read another
       val since = log.history.getHistory(Some((now.version - before).toInt))
       val others =
         since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.exists(versions(_))))

@@ -22,7 +22,7 @@ import io.sparkzorder.table.OrderingColumn
 
 /**
  * The layouts in the tags of a table's files. A tag belongs to the entry of a file in the log, so the tag
- * exists as long as the file does, and RESTORE restores it.
+ * exists as long as the file does, and RESTORE restores the tag.
  */
 private[delta] object DeltaLayouts {
   private val keys = new LayoutKeys(
@@ -41,10 +41,10 @@ private[delta] object DeltaLayouts {
   // Delta's writer numbers its files by the tasks that write them
   private val NumberedName = "(?:.*/)?part-(\\d{1,9})-[^/]*".r
 
-  /** How many commits are searched for an OPTIMIZE: each is a file to read. */
+  /** How many commits are searched for an OPTIMIZE. Each commit is a file that must be read. */
   private val RecentCommits = 100
 
-  // no name can have it, since neither Parquet nor Delta takes it in a name
+  // neither Parquet nor Delta accepts a line break in the name of a column
   private val Separator = "\n"
 
   /** Names the columns as the data files do, so that a rename does not matter. */
@@ -85,8 +85,10 @@ private[delta] object DeltaLayouts {
     }.toSeq.headOption
 
   /**
+   * The tags of a new file.
+   *
    * @param read the version that the batch has read
-   * @param first the version that the statement has read at first
+   * @param first the first version that the statement has read
    */
   def tags(layout: LayoutTag, read: Snapshot, first: Long): Map[String, String] =
     keys.write(layout) ++ Map(
@@ -94,14 +96,14 @@ private[delta] object DeltaLayouts {
       BatchVersion -> read.version.toString,
       Table -> read.metadata.id)
 
-  /** A new file with tags for the one of two passes that has made it. */
+  /** A new file of a layout in two passes, with tags for the pass that wrote the file. */
   def withPass(add: AddFile, pass: PlannedPass): AddFile = {
     val number = add.path match {
       case NumberedName(n) => Some(n.toInt)
       case _ => None
     }
     val region = pass.regionOf(number).map(r => Region -> r.toString)
-    // without its region, a file of the first pass is like any new file
+    // a file of the first pass whose region is not known stays without these tags, like any new file
     if (pass.isFirst && region.isEmpty) add
     else add.copyWithTags(add.tagsOrEmpty ++ region + (Plan -> pass.plan))
   }
@@ -131,8 +133,8 @@ private[delta] object DeltaLayouts {
     layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
 
   /**
-   * The versions that the last run read, the first one and the last one. CLONE copies the tags of the source,
-   * whose versions are others.
+   * The first and the last version that the last run read. Tags that CLONE has copied from another table do not
+   * count, because they have versions of that table.
    */
   def versionsOfLastRun(snapshot: Snapshot): Option[Set[Long]] =
     newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id).flatMap { tags =>
@@ -140,15 +142,15 @@ private[delta] object DeltaLayouts {
       version(ReadVersion).map(first => Set(first) ++ version(BatchVersion))
     }
 
-  /** The tags of the newest file of a run. */
+  /** The tags of the newest file that a run has written, of the files that meet `where`. */
   private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =
     snapshot.allFiles.toDF().where(col("tags").getItem(keys.run).isNotNull && where)
       .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
       .map(_.getMap[String, String](0).toMap)
 
   /**
-   * Name parts of the columns by which the last OPTIMIZE of the history, which may be Delta's own, has
-   * ordered rows. A later rename is not known.
+   * Name parts of the columns by which the last OPTIMIZE of the history, which may be Delta's own, has ordered
+   * rows. The names are those of that time: a column may have been renamed since.
    */
   def columnsOfHistory(log: DeltaLog): Seq[Seq[String]] = {
     val parse = SparkLine.session(SparkSession.active).sessionState.sqlParser

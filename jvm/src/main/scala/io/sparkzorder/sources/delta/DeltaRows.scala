@@ -35,7 +35,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.write.FileWriter
 
-/** The rows of files in a transaction, with those left out that deletion vectors delete. */
+/** The rows of some files, read in a transaction, without the rows that deletion vectors delete. */
 private[delta] final class DeltaRows(
     log: DeltaLog,
     name: String,
@@ -62,7 +62,7 @@ private[delta] final class DeltaRows(
 
   override protected val placed: PlacedRows = {
     val metadata = loaded.metadataColumn("_metadata")
-    // Delta offers positions of rows where its own features need them
+    // Delta offers the positions of rows only where features of its own need them
     val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
     val row =
       if (offered.contains("row_index")) metadata.getField("row_index")
@@ -90,8 +90,8 @@ private[delta] final class DeltaRows(
   }
 
   /**
-   * Runs a write of Delta that keeps the values of partitions by a TIMESTAMP: an instant stays this instant,
-   * and a text without a zone stays this text.
+   * Runs a write of Delta in such a way that it keeps the partition values of type TIMESTAMP: a value with a
+   * zone stays the same instant, and a value without a zone stays the same text.
    */
   private def withTimesAsRead[A](body: => A): A = {
     val isZoneless = files.exists(_.isZoneless)
@@ -107,13 +107,14 @@ private[delta] final class DeltaRows(
 
   private def staged(written: Seq[AddFile]): StagedFiles[DeltaFile] = {
     val files = snapshot.listing.of(written, _.of(written))
-    // the inputs have all partitions that the rows can be of
+    // each row belongs to a partition of the inputs
     files.find(f => !folders.contains(f.folder)).foreach { f =>
       throw ZOrderErrors.verificationFailed(
         log.dataPath.toString,
         s"${f.path} has the partition ${f.folder}, which no input has")
     }
-    // the folders are compared by the instants; other writers may write the same instant as another text
+    // The check of folders compares instants. Other writers may write an instant with or without a zone, so
+    // this form is checked, too.
     def form(f: DeltaFile): Seq[Boolean] = f.partitionTimes.map(_.endsWith("Z"))
     val forms = this.files.map(form).toSet
     files.find(f => !forms(form(f))).foreach { f =>
@@ -136,7 +137,7 @@ private[delta] final class DeltaRows(
     val strategy = ZOrderStrategy(active, columns)
     val tags = DeltaLayouts.tags(layout, state, snapshot.firstVersion(layout.run))
     val added = staged.files.map { f =>
-      // Delta's own marks `dataChange = false`: the constructor differs between versions
+      // Delta's own method marks `dataChange = false`, because the constructor differs between versions
       val add = strategy.tagAddFile(f.add, DummyBinInfo())
       add.copyWithTags(add.tagsOrEmpty ++ tags)
     }
@@ -226,16 +227,16 @@ private object DeltaRows {
   val UtcPartitions = "spark.databricks.delta.write.utcTimestampPartitionValues"
 
   /**
-   * Spark names the folder of a time in the zone of the session. Before 4.1 Delta reads the name in the zone
-   * of the JVM, so that the value of the partition is another time where the zones differ.
+   * Spark names the folder of a partition by a timestamp in the time zone of the session. Delta before 4.1 reads
+   * the name in the time zone of the JVM, and so gets another instant where the zones differ.
    */
   def readsFoldersInZoneOfJvm: Boolean = VersionUtil.compareVersions(io.delta.VERSION, "4.1.0") < 0
 }
 
 /**
- * Ends the shuffle of Delta's write job, and keeps how many bytes it wrote. Delta does not hand the job's
- * plan out, so the event of its end brings it. A shuffle whose event is lost stays until Spark's garbage
- * collector finds it.
+ * Ends the shuffle of Delta's write job, and keeps the number of bytes that the shuffle wrote. Delta does not
+ * hand the plan of the job out, so the plan is taken from the event that the job has ended. A shuffle whose
+ * event is lost stays until Spark's garbage collector finds it.
  */
 private final class ShuffleOfWrite extends QueryExecutionListener {
   private val bytes = new CompletableFuture[Long]

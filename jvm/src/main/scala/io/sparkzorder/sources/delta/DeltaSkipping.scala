@@ -20,8 +20,8 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.ColumnRange
 
 /**
- * Prunes the files of a scan of a Delta table by the statistics in the table's log, of the version that the
- * scan reads. A deletion vector only takes rows from a file, so the statistics of the file still hold.
+ * Prunes the files of a scan of a Delta table by the statistics in the table's log, in the version that the
+ * scan reads. A deletion vector only removes rows from a file, so the statistics of the file still hold.
  */
 private[delta] final class DeltaSkipping(
     index: PreparedDeltaFileIndex,
@@ -44,7 +44,7 @@ private[delta] final class DeltaSkipping(
   override def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner] =
     // if the other side of a join has no key, the filter is FALSE, which has no column
     if (columnsOf(filters).isEmpty && !filters.contains(Literal.FalseLiteral)) None
-    // a single file is not worth reading the bounds of all files of the table
+    // to prune a single file, it is not worth reading the bounds of all files of the table
     else if (index.preparedScan.files.size <= 1) None
     else {
       val (test, bounds) = filter(filters, columns)
@@ -93,8 +93,8 @@ private[delta] final class DeltaSkipping(
   }
 
   /**
-   * No file is skipped because its numbers of rows and of nulls are equal: different writers may have
-   * written them.
+   * The statistics, without the conclusion that a column has only NULLs. Delta's numbers of rows and of NULLs
+   * lead to this conclusion if they are equal, but different writers may have written the two numbers.
    */
   private def withoutCounts(info: FileColumnInfo): FileColumnInfo =
     if (info.range == ColumnRange.Empty) info.copy(range = ColumnRange.Unknown) else info
@@ -102,7 +102,10 @@ private[delta] final class DeltaSkipping(
 
 private object DeltaSkipping {
 
-  /** Types of which Delta keeps bounds in Spark's order. Bounds leave NaN out. */
+  /**
+   * True for a type of which Delta keeps bounds in Spark's order. FLOAT and DOUBLE are not among them, because
+   * their bounds leave NaN out.
+   */
   def isComparable(t: DataType): Boolean = t match {
     case ByteType | ShortType | IntegerType | LongType | DateType => true
     case TimestampType | TimestampNTZType | _: DecimalType => true

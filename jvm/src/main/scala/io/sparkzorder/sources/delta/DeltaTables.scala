@@ -71,8 +71,9 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
   }
 
   /**
-   * True if partition columns are generated from others. From a range of `ts`, Delta would derive a filter on
-   * `day GENERATED ALWAYS AS (CAST(ts AS DATE))`, and the day of a row is that in the zone of its writer.
+   * True if partition columns are generated from other columns. From a range of `ts`, Delta would derive a
+   * filter on `day GENERATED ALWAYS AS (CAST(ts AS DATE))`. This filter may lose rows, because the day of a row
+   * is the day in the time zone of its writer.
    */
   private def generatesPartitions(index: TahoeFileIndex): Boolean = {
     val partitioned = index.metadata.partitionColumns.toSet
@@ -101,7 +102,7 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     }
 
   private def isWhole(t: DeltaTableV2): Boolean = {
-    // a path that names a version or a partition is resolved by Delta when its state is read
+    // Delta finds a version or a partition in a path only when it reads the state, so the path is compared here
     val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
       t.path.getFileSystem(t.deltaLog.newDeltaHadoopConf()).makeQualified(t.path) !=
       t.deltaLog.dataPath
@@ -135,7 +136,7 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
   }
 }
 
-/** A leaf that scans a Delta table, with its files. */
+/** A leaf that scans a Delta table, with its relation and its file index. */
 private object DeltaLeaf {
   def unapply(leaf: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation, TahoeFileIndex)] =
     leaf match {
@@ -208,7 +209,7 @@ private[delta] object DeltaTables {
   def unknown(names: Set[String]): Set[String] =
     names.map(_.stripSuffix("-preview")).filterNot(features)
 
-  /** Why a table is left to Delta; None if it is not. */
+  /** Why a table is left to Delta; None if the table is not left to Delta. */
   def obstacle(snapshot: Snapshot): Option[String] = {
     val others = unknown(snapshot.protocol.readerAndWriterFeatureNames)
     if (others("clustering")) Some(Clustered)

@@ -52,7 +52,7 @@ private[iceberg] final class IcebergSnapshot(
     format.rows(this, session, files.map(_.asInstanceOf[IcebergFile]))
 }
 
-/** @param task how the scan reads the file; null for a file that is only written */
+/** @param task how the scan reads the file; null for a new file */
 private[iceberg] final class IcebergFile(
     val file: DataFile,
     val task: FileScanTask,
@@ -69,18 +69,18 @@ private[iceberg] final class IcebergFile(
   override def bytes: Long = file.fileSizeInBytes
   override def storedRecords: Long = file.recordCount
 
-  // a deletion vector is of one file and deletes each of its positions once
+  // a deletion vector belongs to one data file, and names each deleted position once
   override def records: Long =
     if (deletes.nonEmpty && !isUncounted) file.recordCount - deleted else file.recordCount
   override def isUncounted: Boolean = deletes.exists(_.format != FileFormat.PUFFIN)
 
-  // a file of positions may be of more data files, and name a position twice
+  // a file of deleted positions may belong to several data files, and may name a position twice
   override def leastRecords: Long =
     if (deletes.exists(_.content != FileContent.POSITION_DELETES)) 0L
     else math.max(0L, file.recordCount - deleted)
 
   override def dealt: Option[DealtTo] = NamesOfPasses.dealt(path)
-  // a file that was added from another table has a name of that table
+  // a file that was added from another table may have the name of a plan of that table
   override def finishedPlan: Option[String] =
     NamesOfPasses.finishedPlan(path).filter(_ => layout.isDefined)
 
@@ -101,7 +101,7 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
   def planned(filter: Option[IcebergExpression]): IndexedSeq[IcebergFile] = {
     val folders = PartitionMap.create[FormatFolder](table.specs)
     // Not by the scan of the table's own class: a catalog that plans scans itself may return tasks that read
-    // only those rows of a file that match the filter, and the whole file is replaced.
+    // only those rows of a file that match the filter. But a rewrite replaces the whole file.
     val all = new BaseTable(table.operations, table.name).newScan().ignoreResiduals()
       .includeColumnStats(columns.map(_.path).asJava)
     val tasks = filter.fold(all)(all.filter).planFiles()
@@ -130,7 +130,7 @@ private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[Iceberg
  * The statistics of one column of a file in the manifests, with bounds as Catalyst values. Bounds of texts and
  * bytes may be truncated; all values are still between them.
  *
- * @param id of the column's field
+ * @param id the id of the column's field
  */
 private[iceberg] final class IcebergValues(id: Int, stored: Type, dataType: DataType) {
 

@@ -50,7 +50,7 @@ private[iceberg] final class IcebergFormat(
 
   override def schema: StructType = SparkSchemaUtil.convert(table.schema)
 
-  /** Sources of identity transforms; those of other transforms differ within a partition. */
+  /** The source columns of identity transforms. Those of other transforms have several values in a partition. */
   override def partitionSchema: StructType = {
     val names = for {
       field <- table.spec.fields.asScala
@@ -99,8 +99,9 @@ private[iceberg] final class IcebergFormat(
   }
 
   /**
-   * A scan of the current snapshot has the table's current schema; a scan of a named snapshot would
-   * have that of its time. So it is planned again if another thread has moved the table meanwhile.
+   * Plans a scan of the current snapshot, which has the table's current schema. A scan of a named snapshot would
+   * have the schema of that snapshot's time. If another thread has moved the table to another snapshot meanwhile,
+   * the scan is planned again.
    */
   @tailrec
   private def planned(
@@ -142,7 +143,10 @@ private[iceberg] final class IcebergFormat(
     }
   }
 
-  /** Readers of ORC and Avro give all rows of a file the same id, or none, in some versions. */
+  /**
+   * Refuses ORC and Avro files in a table with row ids. In some versions, Iceberg's readers of these formats give
+   * all rows of a file the same id, or none.
+   */
   private[iceberg] def check(files: Seq[IcebergFile]): Unit =
     if (files.nonEmpty && TableUtil.supportsRowLineage(table)) {
       val written = FileFormat.fromString(properties.getOrElse(
@@ -182,7 +186,7 @@ private[iceberg] object IcebergFormat {
     }
 }
 
-/** Turns a WHERE clause into the filter of an Iceberg scan, in the way of Iceberg's procedures. */
+/** Turns a WHERE clause into the filter of an Iceberg scan, as Iceberg's procedures do. */
 private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
 
   /** @param where with unresolved columns */

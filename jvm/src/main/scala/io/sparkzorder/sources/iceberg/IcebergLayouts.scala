@@ -35,7 +35,7 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
     tagged.flatMap { case (s, tag) => earlier(s).map(_ -> tag) :+ (s.sequenceNumber -> tag) }
       .filter(_._1 > 0).toMap
 
-  // what takes the place of `addedDataFiles` is not in Iceberg 1.10
+  // Iceberg 1.10 does not have the method that is to be used instead of `addedDataFiles`
   @nowarn("cat=deprecation")
   private lazy val byPath: Map[String, LayoutTag] = tagged.flatMap { case (s, tag) =>
     s.addedDataFiles(table.io).asScala.map(_.location -> tag)
@@ -79,7 +79,7 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   def snapshotsOf(run: String): Set[Long] =
     table.snapshots.asScala.filter(read(_).exists(_.run == run)).map(_.snapshotId).toSet
 
-  /** The summary of a commit. */
+  /** The entries that a commit adds to the summary of its snapshot. */
   def summary(tag: LayoutTag): Map[String, String] = {
     val runs = bySequence.collect { case (n, t) if t.isSame(tag) => n }
     keys.write(tag) ++
@@ -98,7 +98,7 @@ private[iceberg] object IcebergLayouts {
     "zorder-since")
   private val Runs = "zorder-earlier-runs"
 
-  /** A summary should stay small; of more runs the first are forgotten. */
+  /** How many earlier commits a summary lists, because it should stay small. The oldest are left out. */
   private val MostRuns = 1000
 
   private def partsOf(id: Int, in: StructType): Option[Seq[String]] =
@@ -146,7 +146,7 @@ private[iceberg] object NamesOfPasses {
       case _ => None
     }
     val region = if (pass.isFirst) pass.regionOf(number).map(_.toString) else Some(Final)
-    // without its region, a file of the first pass is like any new file
+    // a file of the first pass whose region is not known keeps its name, like any new file
     region.fold(name)(r => s"zorder-${pass.plan}-$r-$name")
   }
 }

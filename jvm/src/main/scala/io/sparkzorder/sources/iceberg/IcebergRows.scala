@@ -76,7 +76,7 @@ private[iceberg] final class Staging(
   }
 }
 
-/** The rows of staged files. */
+/** The rows of the files whose tasks are staged. */
 private[iceberg] final class IcebergRows(
     table: BaseTable,
     name: String,
@@ -160,13 +160,14 @@ private[iceberg] final class IcebergRows(
     val layouts = new IcebergLayouts(table)
     val before = layouts.snapshotsOf(layout.run)
     try {
-      // The new files do not get the sequence number of the start. Equality deletes that came since then
-      // would apply to them, but Iceberg may drop such deletes in the same commit: it looks for the least
-      // number among the files that stay. Without a number they are a conflict.
+      // The new files do not get the sequence number of the start. With this number, equality deletes that came
+      // since the start would apply to the new files. But Iceberg may drop these deletes in the same commit,
+      // because it looks for the least number among the files that stay. Without the number, these deletes are
+      // a conflict.
       val rewrite = table.newRewrite().validateFromSnapshot(start.snapshotId)
       files.foreach { f =>
         rewrite.deleteFile(f.file)
-        // a deletion vector is of one file; other files of deletes may be of more
+        // a deletion vector belongs to one data file; other delete files may belong to several
         f.task.deletes.asScala.filter(_.format == FileFormat.PUFFIN)
           .foreach(rewrite.deleteFile(_))
       }
@@ -174,7 +175,7 @@ private[iceberg] final class IcebergRows(
       layouts.summary(layout).foreach { case (k, v) => rewrite.set(k, v) }
       rewrite.commit()
     } catch {
-      // other failures may have come after the commit, which then needs the files
+      // other failures may come after the commit, and then the table needs the new files
       case e: Exception
           if e.isInstanceOf[CleanableFailure] && isMissing(layouts, layout, before) =>
         abort(staged)
@@ -192,8 +193,8 @@ private[iceberg] final class IcebergRows(
   }
 
   /**
-   * True if it is sure that the table has no snapshot of this commit. A commit whose answer was lost is
-   * repeated by Iceberg, or on the way to the catalog, and the second one then fails by the first.
+   * True if it is certain that the table has no snapshot of this commit. A commit whose answer was lost is
+   * repeated by Iceberg, or on the way to the catalog. The second attempt then fails because of the first.
    */
   private def isMissing(layouts: IcebergLayouts, layout: LayoutTag, before: Set[Long]): Boolean =
     try {
@@ -224,8 +225,8 @@ private object IcebergRows {
 }
 
 /**
- * The table as Iceberg's writer sees it during this write. It keeps bounds for all ordering columns, and
- * names files after the pass.
+ * The table as Iceberg's writer sees it during this write: with bounds for all ordering columns, and with names
+ * of files that contain the pass.
  */
 private[iceberg] final class RewrittenTable(table: BaseTable, columns: Seq[IcebergColumn])
     extends BaseTable(table.operations, table.name) {

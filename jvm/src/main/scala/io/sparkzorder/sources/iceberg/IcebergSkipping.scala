@@ -40,10 +40,10 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 /**
  * Prunes the files of a scan of an Iceberg table by the bounds in the table's manifests.
  *
- * The tasks of the scan stay as Iceberg has planned them, with their delete files; some are left out. A
- * file is known by its path, and a column by the id of its field, in the schema by which the scan reads.
+ * Some tasks of the scan are left out. The others stay as Iceberg has planned them, with their delete files. A
+ * file is found by its path, and a column by the id of its field in the schema by which the scan reads.
  *
- * @param snapshot whose files are looked up
+ * @param snapshot the snapshot whose files have known bounds
  */
 private[iceberg] final class IcebergSkipping(
     relation: DataSourceV2ScanRelation,
@@ -63,7 +63,7 @@ private[iceberg] final class IcebergSkipping(
     prunedBySpark.exists(SQLConf.get.resolver(_, column.name))
 
   override def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds = {
-    // the names of the scan, as far as they are known before its partitions are planned
+    // the likely schema of the scan: its partitions have the schema by which it reads, but are not planned yet
     val isCurrent = Option(table.currentSnapshot).exists(_.snapshotId == snapshot.snapshotId)
     val schema =
       if (isCurrent) table.schema else SnapshotUtil.schemaFor(table, snapshot.snapshotId)
@@ -129,7 +129,7 @@ private[iceberg] final class IcebergSkipping(
   private def load(columns: Seq[String]): FileBounds = {
     val scan = table.newScan().useSnapshot(snapshot.snapshotId).ignoreResiduals()
     val read = columns.map(new BoundsOfField(_))
-    // without the fields that the table got later: these are not in its files
+    // fields that the table got after the snapshot are left out, because the files do not have them
     val names = read.flatMap(r => Option(scan.schema.findColumnName(r.id)))
     val tasks =
       (if (names.isEmpty) scan else scan.includeColumnStats(names.asJava)).planFiles()
@@ -150,8 +150,9 @@ private[iceberg] final class IcebergSkipping(
 private[iceberg] object IcebergSkipping {
 
   /**
-   * Types whose bounds Iceberg orders as Spark orders their values. Floating-point numbers have NaN, which
-   * bounds leave out. UUIDs are texts to Spark, and older versions order them by signed numbers.
+   * True for types whose bounds Iceberg orders as Spark orders their values. Floating-point numbers are not
+   * among them, because bounds leave NaN out. Nor are UUIDs, which are texts to Spark, and which older versions
+   * of Iceberg order by signed numbers.
    */
   def isComparable(t: Type): Boolean = t.typeId match {
     case Type.TypeID.INTEGER | Type.TypeID.LONG | Type.TypeID.DATE | Type.TypeID.BOOLEAN |
@@ -192,7 +193,7 @@ private[iceberg] object IcebergSkipping {
     }
   }
 
-  /** The tasks of one partition of Iceberg's scan, whose class Iceberg keeps to itself. */
+  /** The tasks of one partition of Iceberg's scan. The class of the partition is private to Iceberg. */
   final class Tasks(partition: InputPartition) {
     private val group: ScanTaskGroup[ScanTask] =
       called(partition, "taskGroup").asInstanceOf[ScanTaskGroup[ScanTask]]
@@ -240,7 +241,7 @@ private[iceberg] object IcebergSkipping {
       val made = constructor
         .newInstance(arguments.map(f => if (isTasks(f)) tasks else f.get(partition)): _*)
         .asInstanceOf[InputPartition]
-      // fields that are not parameters are lazy
+      // fields that are not parameters are lazy, so they are not compared
       val wrong = arguments.filterNot { f =>
         if (isTasks(f)) f.get(made) eq tasks else f.get(made) == f.get(partition)
       }

@@ -34,7 +34,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
-  // finds the metadata by the names that only tables without a catalog have
+  // `HadoopTables` finds the metadata by file names that only tables without a catalog have
   override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
@@ -68,7 +68,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
       Settings.SkippingIceberg,
       base.properties.asScala.toMap) == Settings.FormatOwn
 
-  /** The snapshot whose files the scan most likely reads: other files are not pruned. */
+  /** The snapshot that the scan most likely reads. Files that this snapshot does not have are not pruned. */
   private def snapshotOf(t: SparkTable, base: BaseTable): Option[Snapshot] =
     Option(t.snapshotId).map(id => base.snapshot(id.longValue))
       .orElse(Option(t.branch).map(base.snapshot))
@@ -80,7 +80,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
       Option(t.snapshotId).forall(id =>
         Option(base.currentSnapshot).exists(_.snapshotId == id.longValue))
 
-  // elsewhere a commit needs the lock that the table's catalog is set up with
+  // on other file systems, a commit needs the lock that is configured for the table's catalog
   private def hasAtomicRename(path: String, conf: Configuration): Boolean =
     Set("file", "hdfs")(new Path(path).getFileSystem(conf).getUri.getScheme)
 
@@ -102,7 +102,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
       if (Option(t.branch).exists(_ != SnapshotRef.MAIN_BRANCH)) {
         refuse(name, s"the branch ${t.branch} of an Iceberg table", OnlyMain)
       }
-      // such a name is a table's own name only if Iceberg knows the table by it
+      // a name like a selector may also be the real name of a table: then Iceberg's table has this name
       if (selector.findFirstIn(identifier).isDefined && !inner.name.endsWith(s".$identifier")) {
         refuse(name, "an older state or a branch of an Iceberg table", OnlyMain)
       }
@@ -121,12 +121,12 @@ private final class IcebergScan(table: BaseTable, name: String)
       table.properties.asScala.toMap,
       Settings.FormatsIceberg) {
 
-  // a table of format version 1 may have no such id
+  // a table of format version 1 may have no UUID
   override def id: String = Option(table.operations.current.uuid).getOrElse(location)
 
   override def schema: StructType = SparkSchemaUtil.convert(table.schema)
 
-  // Iceberg takes filters on partitions out of the plan
+  // Iceberg takes filters on partitions out of the plan, so the share is not known
   override def share: Double = 1.0
 
   /** A copy of the table that does not change: the session's queries use the table itself. */
@@ -139,8 +139,8 @@ private final class IcebergScan(table: BaseTable, name: String)
 private object IcebergTables {
 
   /**
-   * A query's scan with its table: not that of a stream, of changes, of a rewrite, or of an older state by
-   * options.
+   * The scan of a batch query, with its table. Scans of a stream, of changes, of a rewrite, or of a state that
+   * options name do not match.
    */
   private object BatchScan {
     def unapply(leaf: LogicalPlan): Option[(DataSourceV2ScanRelation, SparkTable, BaseTable)] =
@@ -161,7 +161,7 @@ private object IcebergTables {
 
   private val OnlyMain = "OPTIMIZE rewrites the current state of the branch main only."
 
-  /** Options of a read of something else than the current state of the branch main. */
+  /** Options of a read of another state than the current one of the branch main. */
   private val OtherStates = Seq(
     "snapshot-id",
     "as-of-timestamp",

@@ -34,7 +34,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     }
   }
 
-  /** The same for all folders of the table, of which `listed` is the whole listing, as a text. */
+  /** Describes such a folder if any folder of the table is one. `listed` is the listing of the whole table. */
   def warning(listed: TableFiles): Option[String] = find(listed.tokens, listed).map(_.warning)
 
   private def find(tokens: Seq[Path], chosen: TableFiles): Option[Lost] = {
@@ -69,8 +69,9 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * Folders in which a run may have hidden files. The runs of a table have intents. If the table has no
-   * record at all, its whole state may have been removed, so each folder is listed once more.
+   * Folders, each with a run that may have hidden files there. The intents of the table tell the runs. If the
+   * table has no record at all, its whole state may have been removed, so the folders are searched for
+   * directories of runs.
    */
   private def candidates(log: TableLog, folders: Seq[Path]): Seq[(Path, String)] = {
     val ofIntents = new Intents(state).runs()
@@ -87,8 +88,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * Where replaced files of a run are hidden that belong to the folder again, as the token of a conflict
-   * tells.
+   * The place where replaced files of a run are hidden although they belong to the folder again. The token of a
+   * conflict tells that they do.
    */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(state.root, folder)
@@ -103,8 +104,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * True if a hidden file does not belong to the folder: a file of its name is there, or the run has not
-   * replaced it.
+   * True if a hidden file is not missing in the folder: the folder has a file of its name, or the copy of the
+   * change says that the run has not replaced such a file. False without a copy.
    */
   private def isGivenBack(
       folder: Path,

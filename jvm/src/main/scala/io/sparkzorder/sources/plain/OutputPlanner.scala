@@ -122,7 +122,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
 private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) {
 
   /**
-   * Refuses codecs without their library before anything is written: the tasks would fail.
+   * Refuses codecs whose library is missing, before anything is written. Otherwise the tasks would fail.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CODEC_NOT_AVAILABLE, naming a file
    */
@@ -161,8 +161,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
     if (inputs.target.format != ParquetFiles) Nil else int96.toSeq ++ structs
 
   /**
-   * With a setting, Spark shifts INT96 of writers other than parquet-mr. The new files are written by
-   * parquet-mr.
+   * If a setting is on, Spark shifts the INT96 timestamps of files that parquet-mr has not written. The new files
+   * are written by parquet-mr.
    */
   private def int96: Option[String] =
     files.find(f => !f.createdBy.startsWith("parquet-mr") && hasInt96(f.schema)).map { f =>
@@ -176,8 +176,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
     schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
 
   /**
-   * If a file has none of the fields that a query reads of a struct, the struct is NULL; new files have all
-   * fields.
+   * A query may read only such fields of a struct as a file does not have. Then the struct is NULL in the rows of
+   * this file. New files have all fields.
    */
   private def structs: Seq[String] = {
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>

@@ -50,7 +50,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def isCopy: Boolean = into.isDefined
   override def resultPath: String = committer.path
 
-  // OPTIONS are those of the table's state
+  // the state of the table was made with the same OPTIONS
   override def settings(user: Session, options: Map[String, String]): Settings = table.settings
 
   override def lastLayout: Option[LastLayout] = {
@@ -96,7 +96,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 private[plain] final class Recovery(table: TableState, startMs: Long) extends Logging {
   private var last = 0L
 
-  /** Number of the last record that was published; 0 without any. */
+  /** Number of the last record when [[run]] read the records; 0 without records. */
   def lastPublished: Long = last
 
   /** True when a run was committed and is not published yet. */
@@ -146,13 +146,13 @@ private[plain] trait PlainCommitter {
   /** The directory that the result row names. */
   def path: String
 
-  /** How the files are listed that the run may replace. */
+  /** Which hidden files of shadows are listed among the files that the run may replace. */
   def listing: ShadowUse = ShadowUse.Off
 
-  /** True if a run may leave a folder half laid out, for a later run to go on with. */
+  /** True if a run may leave a folder half laid out, so that a later run continues. */
   def canPlan: Boolean = false
 
-  /** What the result row adds; parts of a sentence. */
+  /** What the committer adds to the result row; each is a part of a sentence. */
   def remarks: Seq[String] = Nil
 
   /** Refuses a target that must not be touched, before anything is listed. */
@@ -167,7 +167,7 @@ private[plain] trait PlainCommitter {
   /**
    * Refuses to begin where the result cannot be written or has no room.
    *
-   * @param bytes that the run needs at once, beside what is there
+   * @param bytes the free bytes that the run needs at once
    */
   def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit
 

@@ -52,7 +52,7 @@ private[plain] final class PlainListing(
         .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
   }
 
-  // AUTO samples the whole table, and times what it does itself
+  // no WHERE, because AUTO samples the whole table, and no phase, because AUTO measures its time itself
   override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
     val kept = ColumnNames.of(names.map(_.head))
     val read = footers(kept)
@@ -88,9 +88,9 @@ private[plain] final class PlainListing(
   /**
    * Checks what the footers say of the table.
    *
-   * @param kept columns whose statistics the footers have
-   * @param settings of a run by some columns
-   * @param columns finds the ordering columns
+   * @param kept the columns whose statistics the footers have
+   * @param settings returns the settings of a run by these ordering columns
+   * @param columns finds the ordering columns in the schema
    */
   private def inputs(
       kept: ColumnNames,
@@ -183,7 +183,7 @@ private[sparkzorder] final case class PlainInputs(
 
   def rows: Long = files.map(_.rows).sum
 
-  /** A folder of which `live` rows were laid out as `made` files, for the grid of later writes. */
+  /** A folder for the grid of later writes: `live` of its rows were laid out in `made` files. */
   private[plain] def sampled(
       folder: Folder,
       sample: FolderSample,
@@ -199,10 +199,10 @@ private[sparkzorder] final case class PlainInputs(
     files.groupBy(_.file.folder).map { case (folder, own) => folder -> own.map(_.rows).sum }
 
   /**
-   * Updates the grid for later writes. They do not need it, so a failure is only logged.
+   * Updates the grid for later writes. Writes succeed without a grid, so a failure is only logged.
    *
-   * @param made the folders that a run has laid out, and the bytes of a shuffle for each byte in files if they
-   *   are known
+   * @param made the folders that a run has laid out and, if it is known, how many bytes a shuffle has for each byte
+   *   in files
    */
   private[plain] def updateGrid(table: TableState)(
       made: => (Seq[SampledFolder], Option[Double])): Unit =

@@ -45,7 +45,7 @@ private[plain] final class PlainRows(
   override val folders: IndexedSeq[PlainFolder] = files.map(_.folder).distinct
   override def schema: StructType = inputs.schema
 
-  /** The same files as a listing. */
+  /** The files as a listing. */
   val listed: TableFiles =
     inputs.listed.copy(folders = folders.map(_.folder), files = files.map(_.scanned.file))
 
@@ -115,8 +115,7 @@ private[plain] final class PlainRows(
       unchecked
     } catch {
       case e: ZOrderException =>
-        // if an input was changed since it was listed, the change explains the difference: report a
-        // conflict
+        // a change of an input since it was listed explains the difference, and is a conflict
         throw changedInput.fold[Throwable](e)(f =>
           ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
     }

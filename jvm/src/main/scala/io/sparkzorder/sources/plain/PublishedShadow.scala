@@ -22,8 +22,8 @@ import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
 
 /**
- * Puts the files of the shadows that are in force in the place of the files that they stand for, in the way in
- * which OPTIMIZE in place exchanges files.
+ * Puts the hidden files of the shadows that are in force in the place of the visible files for which they stand.
+ * The exchange has the steps of OPTIMIZE in place.
  *
  * First the hidden files are moved into the directories of the new run. Until the record of this run is
  * committed, readers find the hidden files missing and read the visible files.
@@ -33,10 +33,10 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   private val name = table.target.name
   private val state = table.state
 
-  /** Milliseconds that the exchange took, and the record; None where no shadow is in force. */
+  /** Milliseconds that the exchange took, and its record; None if no shadow is in force. */
   def run(): Option[(Long, Record)] = {
     val before = TableLog.read(state)
-    // the other run may not have moved the files yet, so the shadow would seem to be in force
+    // an unfinished run may not have moved its files yet, so that a shadow of them would seem to be in force
     if (before.unfinished.nonEmpty) {
       throw ZOrderErrors.conflict(name, "another OPTIMIZE is publishing its files")
     }
@@ -92,7 +92,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     } catch {
       case t: Throwable =>
         if (!hidden.isCommitted) {
-          // one file that stays away must not keep the others from their shadow
+          // a file that cannot be moved back must not stop the others from being moved back
           moves.foreach { m =>
             try m.takeBack()
             catch { case NonFatal(e) => t.addSuppressed(e) }

@@ -37,15 +37,15 @@ import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, Worklo
  */
 private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Logging {
 
-  /** Whether the scan of a leaf is to be recorded, as the settings were when it was planned. */
+  /** Whether the scan of a leaf is to be recorded, by the settings at the time of planning. */
   private val Wanted = new TreeNodeTag[Boolean]("zorder.record")
 
   /**
-   * A scan in an optimized plan. It does not keep the plan.
+   * A scan in an optimized plan, without a reference to the plan.
    *
    * @param output columns of the scan
    * @param read the columns that the query needs
-   * @param filters on the scan; those that have a subquery, with the values that the run has found
+   * @param filters the filters on the scan; in those with a subquery, the values that the run has found
    */
   private case class Found(
       scan: FormatScan,
@@ -56,12 +56,12 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   /**
    * Marks the scans of a plan that are to be recorded.
    *
-   * @return true if there is one
+   * @return true if a scan is to be recorded
    */
   def mark(plan: LogicalPlan): Boolean = {
     val wanted = for (leaf <- plan.collectLeaves(); scan <- TableFormats.scan(leaf)) yield {
       val isOn = RecordSettings.isOn(scan.properties) && isOurs(scan)
-      // a data frame that is planned again has the mark of the last time
+      // a data frame that is planned again still has its last mark, so false is set, too
       leaf.setTagValue(Wanted, isOn)
       isOn
     }
@@ -75,7 +75,7 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   def record(query: QueryExecution): Unit = {
     val session = SparkLine.session(query.sparkSession)
     query.optimizedPlan match {
-      // the query of such a command has a second event, or no event
+      // the query of such a command has an event of its own, or no event
       case c: org.apache.spark.sql.catalyst.plans.logical.Command if !isCounted(c) =>
       case plan =>
         val later = ofRun(query.executedPlan)
@@ -93,7 +93,7 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
     collectWithSubqueries(plan) { case scan: LeafExecNode => RuntimeFilters.ofRun(scan) }.flatten
 
   private def isCounted(command: LogicalPlan): Boolean = command match {
-    // such a table writes by another query, which has an event of its own
+    // a table with this capability writes by another query, which has an event of its own
     case w: V2WriteCommand => w.table match {
         case r: DataSourceV2Relation =>
           !r.table.capabilities.contains(TableCapability.V1_BATCH_WRITE)
@@ -115,7 +115,10 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
     case other => (other.children ++ subqueries(other)).flatMap(scans)
   }
 
-  /** Without those by which Spark prunes the other side of a join: they are copies of that side. */
+  /**
+   * The plans of the subqueries of a node. Subqueries by which Spark prunes one side of a join are left out: they
+   * are copies of the other side.
+   */
   private def subqueries(node: LogicalPlan): Seq[LogicalPlan] =
     node.expressions.flatMap(_.collect {
       case s: ScalarSubquery if s.dataType != BinaryType => s.plan

@@ -31,8 +31,8 @@ private[scans] final class OpenedTable(format: SnapshotFormat) {
   private var reads = 0
 
   /**
-   * What the format knows of these columns. The list of files is read once for each new column, and the last
-   * time for all columns of the table.
+   * What the format knows of these columns. The list of files is read again if a query has a new column. The last
+   * of `MaxReads` times is for all columns of the table.
    */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
@@ -54,7 +54,7 @@ private object OpenedTable {
 
 /**
  * The tables whose scans were recorded lately. The distribution of a column's values changes slowly, so a
- * table is opened once an hour. Used by one thread.
+ * table is opened at most once an hour. Used by one thread.
  */
 private[scans] final class OpenedTables extends Logging {
   import OpenedTables._
@@ -83,7 +83,7 @@ private[scans] final class OpenedTables extends Logging {
   private def open(scan: FormatScan): Option[OpenedTable] =
     try {
       val table = scan.open().map(new OpenedTable(_))
-      // the directory of the workload; a plain table has the directory when it has an index
+      // Makes the directory of the workload. A plain table gets this directory with its index.
       table.foreach { _ =>
         val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
         val home = new Path(scan.location, StateDirectory.Name)
@@ -117,7 +117,7 @@ private object OpenedTables {
  * rows the values of a filter lie, and is not used to skip files.
  *
  * @param columns names of the columns
- * @param content of a sample of the files, whose lengths stand for those of all files
+ * @param content the index of a sample of the files; their lengths are scaled up to the length of all files
  */
 private[scans] final class KnownFiles private (
     val columns: Set[String],
@@ -131,7 +131,7 @@ private[scans] object KnownFiles {
   // enough files to estimate a distribution
   private val MaxFiles = 2048
 
-  /** @param names of the columns; those of which the format has no bounds are left out */
+  /** @param names the names of the columns; columns of which the format has no bounds are left out */
   def of(
       format: SnapshotFormat,
       schema: StructType,
