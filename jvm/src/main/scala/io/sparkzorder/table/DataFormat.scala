@@ -39,7 +39,7 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   /** The setting by which readers find columns by their positions instead of their names. */
   def byPosition: String
 
-  /** False if that setting is on. */
+  /** False if the setting [[byPosition]] is on. */
   def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
   /**
@@ -65,7 +65,7 @@ private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Par
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
-  // only Hive reads it, and would find other columns in files with another order of columns
+  // only Hive reads this setting. With it, Hive would read the wrong columns from files with another column order
   override def byPosition: String = "parquet.column.index.access"
 
   override protected def load(codec: String, conf: Configuration): Unit =

@@ -18,7 +18,8 @@ import io.sparkzorder.util.RawFiles
 
 /** Refuses tables for reasons that only the listing of their partitions and files shows. */
 private[sparkzorder] object FileChecks {
-  // other programs put numbers at the ends of names, too
+  // The name of a file that Spark wrote into a bucket. The number at its end is not enough, because other
+  // programs put numbers there, too.
   private val SparksName = "^part-\\d+-[0-9a-f-]{36}_\\d+".r
 
   /** Refuses a Hive-format table if one of its partitions has another format. */
@@ -46,14 +47,14 @@ private[sparkzorder] object FileChecks {
     }
 
   /**
-   * Refuses partitions whose directories are not named after their values. A copy of the files has no catalog,
-   * so its readers take the values from the names of directories.
+   * Refuses partitions whose directories are not named after their values. The copy that INTO makes has no
+   * catalog, so its readers take the values from the names of directories.
    *
    * @param zone time zone of the session, for partition columns of type TIMESTAMP
    */
   def checkNames(target: Target, files: TableFiles, zone: ZoneId): Unit = target match {
     case CatalogTarget(table) if table.tracksPartitionsInCatalog =>
-      // if two partitions have one directory, its name is that of one of them at most
+      // this also finds two partitions that share a directory, because its name fits only one of them
       files.folders.find(f => !isNamedByValues(files, f, zone)).foreach { folder =>
         TargetChecks.refuse(
           target,
@@ -85,7 +86,7 @@ private[sparkzorder] object FileChecks {
    * that the statement names, and a bucketed table that is named by its path.
    */
   def checkFiles(target: Target, files: TableFiles): Unit = {
-    // a path has no format, but the names of the files have one
+    // only the names of the files show that a path was named with the wrong format
     DataFormat.all.filter(_ != target.format).foreach { other =>
       if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
         TargetChecks.refuse(
@@ -94,9 +95,9 @@ private[sparkzorder] object FileChecks {
           s"Name it as ${other.name}.`${target.location}`.")
       }
     }
-    // the catalog tells whether a named table has buckets
+    // for a table that the statement names, the catalog says whether it has buckets
     val isNamed = target.isInstanceOf[CatalogTarget]
-    // a file of a run that is not published yet has a number of its own
+    // the hidden name of a new file that is not published yet (`_new_3_12`) says nothing about buckets
     val names = files.files.map(_.path.getName).filterNot(_.startsWith("_"))
     val bucketed = names.forall(n =>
       SparksName.findFirstIn(n).isDefined && BucketingUtils.getBucketId(n).isDefined)

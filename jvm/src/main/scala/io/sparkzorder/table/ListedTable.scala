@@ -17,15 +17,15 @@ import io.sparkzorder.errors.ZOrderErrors
  * A listing of a table of any format whose data files are Parquet or ORC. The listing is only for
  * commands that change nothing.
  *
- * @param name as messages show it
- * @param files the table's data files; in a table of another format each folder is one partition
+ * @param name the name of the table in messages
+ * @param files the table's data files; if Spark or Iceberg listed them, each folder stands for one partition
  * @param schema data columns; None if only the footers of the files have them
  * @param target the target, whose `_zorder/` may have records of the layout; None for a table that
  *   only Spark or Iceberg can list
  * @param format of the data files
- * @param ordering columns of the last layout, if the table's own history has them
- * @param declared columns of the property `zorder.columns` of a table of another format
- * @param warnings of the files as a whole
+ * @param ordering columns of the last layout, if the history of a Delta or Iceberg table has them
+ * @param declared columns in the property `zorder.columns` of a Delta or Iceberg table
+ * @param warnings warnings about the table as a whole
  */
 private[sparkzorder] final case class ListedTable(
     name: String,
@@ -40,8 +40,8 @@ private[sparkzorder] final case class ListedTable(
 private[sparkzorder] object ListedTable {
 
   /**
-   * The files of a table of another format, as the same kind of listing. That format keeps the list
-   * of files.
+   * The files of a table that Spark or Iceberg has listed, in the form of our own listing. Delta and Iceberg
+   * keep lists of their files, which our own lister does not read.
    *
    * @param partitions values and files of each partition; a partition becomes a folder of the
    *   listing

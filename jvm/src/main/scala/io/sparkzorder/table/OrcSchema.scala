@@ -122,8 +122,8 @@ private[sparkzorder] object OrcSchema {
     }
 
   /**
-   * Removes the metadata with which Spark marks CHAR and VARCHAR types. The metadata belongs in the
-   * schemas of tables.
+   * Removes the metadata with which Spark marks CHAR and VARCHAR types. Such metadata belongs in the
+   * schema of a table, not of a file.
    */
   private def withoutMetadata(t: DataType): DataType = t match {
     case s: StructType =>

@@ -30,7 +30,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
    * Lists some folders of the table. Where the catalog knows the partitions, only these folders are
    * listed; elsewhere Spark finds the partitions by listing them all.
    *
-   * @param choose returns the table with only the wanted folders; called before or after the files are listed
+   * @param choose returns the table with only the wanted folders; called before the files are listed if the
+   *   catalog knows the partitions, else afterwards
    * @param correct turns the listed files into the files that count; its second argument is true
    *   if the whole table was listed
    */
@@ -152,8 +153,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 private[sparkzorder] object TableLister {
 
   /**
-   * True for a data file of the table: by the rule for hidden names of Spark's PartitioningAwareFileIndex,
-   * and no token of ours, which Spark reads as an empty file.
+   * True for a data file of the table: its name is not hidden by the rule of Spark's PartitioningAwareFileIndex,
+   * and the file is not a token, which Spark reads as a file without rows.
    */
   def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
@@ -163,9 +164,10 @@ private[sparkzorder] object TableLister {
 }
 
 /**
- * Spark's own listing, which also shows the leaf files that Spark would silently leave out. Only empty
- * markers are left out, by which old clients of S3 (EMR's still does) represent a directory. A marker holds
- * no rows, and lies beside its directory, where it would look like a data file outside of the partitions.
+ * Spark's own listing, with the leaf files that Spark would silently leave out, such as files in nested
+ * directories. This listing leaves out only the empty markers by which old clients of S3, and still EMR's,
+ * represent a directory. A marker holds no rows. It lies beside its directory, where it would look like a data
+ * file outside of the partitions.
  */
 private final class AllLeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {

@@ -18,29 +18,29 @@ import io.sparkzorder.errors.ZOrderErrors
 /** What a statement names: a directory, or a table of the session catalog. */
 private[sparkzorder] sealed trait Target {
 
-  /** How messages name it. */
+  /** The name of the target in messages. */
   def name: String
 
-  /** Its directory, as named; not yet qualified. */
+  /** The directory as the statement or the catalog names it, not yet qualified. */
   def location: Path
 
   def properties: Map[String, String]
 
-  /** The tables of the session's catalog that are known to be this directory. */
+  /** The tables of the session catalog whose directory is known to be this one. */
   def tables: Seq[CatalogTable]
 
-  /** The format of its data files. */
+  /** The format of the data files. */
   def format: DataFormat
 
   /** Settings of this kind of table, by key; any other source of settings overrides them. */
   def defaults: Map[String, String] = Map.empty
 
-  /** The directory with scheme and authority: one path for all ways to name the directory. */
+  /** The directory with scheme and authority: the same path, however the directory is named. */
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
 
 /**
- * parquet.`path`, 'path' or orc.`path`
+ * A directory that a statement names as parquet.`path`, 'path' or orc.`path`.
  *
  * @param tables what [[CatalogTables]] has found at the path, when the statement runs
  * @param unread what the catalog did not show, and why; None if it showed everything
@@ -59,7 +59,8 @@ private[sparkzorder] final case class PathTarget(
     }
 
   /**
-   * The settings of the tables at the path. Their other properties are for readers that name the table.
+   * The settings of the tables at the path. Other properties are left out, because they are for readers that
+   * name the table.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING if two tables disagree
    */
@@ -100,10 +101,10 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   override def properties: Map[String, String] = table.properties
   override def tables: Seq[CatalogTable] = Seq(table)
 
-  // a table of neither format is refused before anything is read, so any format does for it
+  // a table that is neither Parquet nor ORC is refused before any file is read, so its format here is arbitrary
   override def format: DataFormat = DataFormat.of(table).getOrElse(ParquetFiles)
 
-  /** STORED AS PARQUET, not USING parquet. */
+  /** True for a table in Hive's format (STORED AS PARQUET), false for a table of Spark (USING parquet). */
   def isHiveFormat: Boolean = table.provider.forall(_.equalsIgnoreCase("hive"))
 
   // Hive before version 4 reads no other timestamps than INT96
@@ -118,7 +119,7 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
  */
 private[sparkzorder] final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
 
-  /** Display name: `a.b`, parts quoted where they need it. */
+  /** Display name: `a.b`, with quotes around the parts that need them. */
   def name: String = parts.map { p =>
     if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
   }.mkString(".")

@@ -38,8 +38,8 @@ private[sparkzorder] object TargetChecks {
   }
 
   /**
-   * Checks the path, and each table that is known to be there: what the catalog has of a table protects it
-   * whether a statement has its name or its path.
+   * Checks a path, and each catalog table that is known to be there: what the catalog says of a table counts,
+   * whether a statement names the table or its path.
    *
    * @param ofTable checks a table, by the name that messages show
    */
@@ -69,7 +69,7 @@ private[sparkzorder] object TargetChecks {
 
   /**
    * Rejects a path if it is not known whether a table of the catalog is there. The properties of such a table
-   * would protect its files.
+   * could forbid a change of its files.
    */
   def checkCatalog(target: Target): Unit = target match {
     case PathTarget(_, _, _, Some(problem)) => refuse(
@@ -80,7 +80,7 @@ private[sparkzorder] object TargetChecks {
     case _ =>
   }
 
-  /** The kind of file system, if files cannot be replaced in place there. */
+  /** The kind of the target's file system if files cannot be replaced in place there, else None. */
   def unsafeInPlace(target: Target, conf: Configuration, schemes: String): Option[String] = {
     val root = target.root(conf)
     val scheme = Option(root.toUri.getScheme).getOrElse("file")
@@ -90,7 +90,7 @@ private[sparkzorder] object TargetChecks {
     } else None
   }
 
-  /** File systems on which a file appears exclusively, whatever may be renamed there. */
+  /** Schemes of file systems on which ExclusiveFile works, even if data files cannot be replaced in place there. */
   private val exclusive = Set("file", "hdfs", "viewfs", "abfs", "abfss")
 
   /**

@@ -30,7 +30,7 @@ private[sparkzorder] final class ColumnLookup(
 
 private[sparkzorder] object ColumnLookup {
 
-  /** For a single column. */
+  /** Finds a single column by the same rule, without the maps of a [[ColumnLookup]]. */
   def position(
       schema: MessageType,
       path: Seq[String],
@@ -54,7 +54,7 @@ private[sparkzorder] final class NameLookup(
 
 private[sparkzorder] object NameLookup {
 
-  /** The same for all names that are equal for `equalsIgnoreCase`. */
+  /** A form of the name that is equal for all names that `equalsIgnoreCase` takes for equal. */
   def folded(name: String): String = {
     val chars = name.toCharArray
     var i = 0

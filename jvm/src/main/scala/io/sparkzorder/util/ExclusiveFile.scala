@@ -125,7 +125,7 @@ private[sparkzorder] object ExclusiveFile {
       } finally out.close()
     }
 
-  /** Waits until the writer that took a file over has finished it. */
+  /** Waits for the other writer that took a file over. True if the file then has its full length. */
   private def appears(fs: FileSystem, path: Path, length: Long): Boolean =
     !RawFiles.isLocal(fs) && (0 until Attempts).exists { attempt =>
       if (attempt > 0) Thread.sleep(PauseMs)

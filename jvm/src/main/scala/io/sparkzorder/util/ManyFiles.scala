@@ -20,8 +20,8 @@ private[sparkzorder] object ManyFiles {
   private val Threads = 16
 
   /**
-   * Files that a listing returns in the time that the status of one file takes: a call of a listing returns
-   * 1,000 files, and 16 statuses are read at once.
+   * The number of files that a listing returns in the time that the status of one file takes. A call of a
+   * listing returns 1,000 files, and 16 statuses are read at once, so this is about 1,000 / 16.
    */
   private val ListedPerStatus = 64L
 
@@ -39,7 +39,7 @@ private[sparkzorder] object ManyFiles {
       }
     })
 
-  /** True if reading the status of some files, one by one, takes less time than a listing of all. */
+  /** True if `some` calls, each for the status of one file, take less time than a listing of `all` files. */
   def areFew(some: Int, all: Int): Boolean = some * ListedPerStatus < all
 
   /**
@@ -54,7 +54,7 @@ private[sparkzorder] object ManyFiles {
       items.indices.map(results.get(_).get)
     }
 
-  /** The items in parts, as many as keep all threads busy, for work that goes from item to item. */
+  /** Divides the items into enough parts to keep all threads busy, for work that goes through a part in order. */
   def shares[A](items: Seq[A]): Seq[Seq[A]] =
     if (items.size < Few) Seq(items).filter(_.nonEmpty)
     else items.grouped(items.size / Threads).toSeq
@@ -95,7 +95,7 @@ private[sparkzorder] object ManyFiles {
       pool.submit(new Runnable { override def run(): Unit = workers.join(work()) })
     }
     work()
-    // the interrupt ends the work, but not before running calls have ended: the caller may undo them
+    // the interrupt ends the work, but not before running calls have ended: the caller may undo their changes
     if (workers.close(interrupt => failure.compareAndSet(null, interrupt))) {
       // an earlier failure is thrown, and the caller learns of the interrupt where it waits next
       if (!failure.get.isInstanceOf[InterruptedException]) Thread.currentThread().interrupt()
@@ -103,7 +103,7 @@ private[sparkzorder] object ManyFiles {
     Option(failure.get).foreach(throw _)
   }
 
-  /** The threads that work on some items. A thread that has not begun when they close never begins. */
+  /** The threads that work on some items. A thread that has not begun before [[close]] never begins. */
   private final class Workers {
     private var active = 0
     private var closed = false

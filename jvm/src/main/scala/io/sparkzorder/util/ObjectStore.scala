@@ -56,14 +56,14 @@ private[sparkzorder] object ObjectStore {
   def createsOnCondition(fs: FileSystem, path: Path): Boolean =
     isOne(fs) && (!S3(fs.getUri.getScheme) || fs.hasPathCapability(path, ConditionalOverwrite))
 
-  /** A stream whose close fails if the object is there by then; nothing is looked up before. */
+  /** A stream whose close fails if the object exists by then. On S3, the client checks nothing before the close. */
   private def conditional(fs: FileSystem, path: Path): FSDataOutputStream =
     if (S3(fs.getUri.getScheme)) fs.createFile(path).must(ConditionalOverwrite, true).build()
     else fs.create(path, false)
 
   /**
-   * Creates an object unless it is there: of several creators exactly one succeeds, on a store that passes
-   * the trial of [[whyUnsafe]].
+   * Creates an object unless it exists. Of several creators exactly one succeeds, on a store that passes the
+   * trial of [[whyUnsafe]].
    *
    * @return false if another process was first
    */
@@ -86,7 +86,7 @@ private[sparkzorder] object ObjectStore {
     attempt(Attempts)
   }
 
-  /** Creates an object with the content of another one, unless it is there. */
+  /** Creates the object `to` with the content of `from`, unless `to` exists. */
   def copy(fs: FileSystem, from: Path, to: Path): Boolean = {
     val in = fs.open(from)
     try {
@@ -115,7 +115,8 @@ private[sparkzorder] object ObjectStore {
     try {
       val first = conditional(fs, path)
       val second = Try(conditional(fs, path))
-      // else a record would be seen before it is complete, and a kill would leave half of it
+      // an object must not appear before it is complete: readers would see half of a record, and a kill would
+      // leave it
       val isEarly = second.failed.toOption.exists(_.isInstanceOf[IOException]) || fs.exists(path)
       write(first, Array[Byte](1))
       val isRefused = Try(write(second.get, Array[Byte](2))).isFailure

@@ -7,7 +7,7 @@ import java.lang.ref.WeakReference
 import java.util.{UUID, WeakHashMap}
 
 /**
- * An immutable object that all tasks of a JVM share. Spark reads the objects of a stage anew for each
+ * An immutable object that all tasks of a JVM share. Spark deserializes the objects of a stage anew for each
  * task, so copies of a large object would fill the memory of an executor.
  */
 private[sparkzorder] trait OncePerJvm extends Serializable {
@@ -18,7 +18,7 @@ private[sparkzorder] trait OncePerJvm extends Serializable {
 }
 
 private object OncePerJvm {
-  // an object holds its own key
+  // each object holds its own key, so an entry lasts as long as its object
   private val known = new WeakHashMap[UUID, WeakReference[AnyRef]]
 
   private def first(identity: UUID, copy: AnyRef): AnyRef = known.synchronized {

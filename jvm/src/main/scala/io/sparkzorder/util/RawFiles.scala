@@ -69,9 +69,8 @@ private[sparkzorder] object FileMove {
 
 /**
  * Syncs files and directories of local disk before a record names them. After a power failure, a file that
- * was not synced can be empty although the record exists. On HDFS the blocks of a file are synced when they
- * are closed ([[InExistingFolders]]), and the name node syncs its own log. On object stores the close of a
- * file is enough.
+ * was not synced can be empty although the record exists. On HDFS, [[InExistingFolders]] makes each block
+ * synced when it is closed, and the name node syncs its own log. On object stores the close of a file is enough.
  */
 private[sparkzorder] object Durable {
 

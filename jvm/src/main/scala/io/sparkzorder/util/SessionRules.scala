@@ -13,8 +13,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
  * Strategies that a session's planner applies before the strategies of all extensions. Spark applies extensions
  * in the order in which they are named, and an extension may plan scans of every table, as Delta's does.
  *
- * If one of ours has planned something, the strategies of other extensions are applied as well, because some
- * only check a plan, as Kyuubi's limit of partitions does. Their plans are dropped.
+ * If one of ours has planned something, the strategies of other extensions are still called, because some of them
+ * only check a plan, as Kyuubi's limit of partitions does. The plans that they return are dropped.
  */
 private[sparkzorder] final case class FirstStrategies(
     session: SparkSession,

@@ -29,13 +29,13 @@ private[sparkzorder] object StatementText {
   /**
    * The clause `OPTIONS`, with its values as string literals.
    *
-   * @param verbatim as for `string`
+   * @param verbatim whether the session has set [[VerbatimLiterals]]
    */
   def options(values: Iterable[(String, String)], verbatim: => Boolean): String = values.map {
     case (key, value) => s"${string(key, verbatim)} ${string(value, verbatim)}"
   }.mkString("OPTIONS (", ", ", ")")
 
-  /** A string literal, as a session reads it that has not set [[VerbatimLiterals]]. */
+  /** A string literal for a session that has not set [[VerbatimLiterals]]. */
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 

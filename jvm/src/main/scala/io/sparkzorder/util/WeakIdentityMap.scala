@@ -33,7 +33,7 @@ private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
     values.put(new Key(key, dead), value)
   }
 
-  /** The number of values, those of dead keys among them. */
+  /** The number of values, including the values of collected keys that no `put` has removed yet. */
   def size: Int = values.size
 
   private def removeDead(): Unit = {

@@ -8,8 +8,8 @@ import scala.annotation.tailrec
 /**
  * What one recorded scan asks for, as the model of a layout sees it.
  *
- * @param sides for the number of each column that the scan restricts: the widths of the intervals that
- *   match, as shares of the column's rows. The width of a single value is 0
+ * @param sides for each column that the scan restricts, by the column's number: the widths of the intervals
+ *   that match, as shares of the column's rows. The width of a single value is 0
  */
 private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int, Seq[Double]])
 
@@ -27,7 +27,8 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
   private val limit = if (most.isEmpty) 0 else most.max
   private val weights = queries.map(_.weight).toArray
   private val columnsOf = queries.map(_.sides.keys.toArray).toArray
-  // for each query, column of the query, and number of bits: the share of the parts that it meets
+  // for each query, each of its columns, and each number of bits: the share of the column's parts that the query
+  // meets
   private val shares: Array[Array[Array[Double]]] = queries.zip(columnsOf).map {
     case (q, columns) =>
       columns.map(c => Array.tabulate(limit + 1)(b => share(math.pow(2, b), q.sides(c))))
@@ -54,8 +55,8 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
   /**
    * The bits of the columns, `total` together, or fewer if the columns have too few values. One bit
    * after the other goes to the column by which the cost falls most. Then bits move from one column
-   * to another as long as the cost falls: the first bit of a column for which scans ask by wide
-   * intervals gains little, and the next bits more.
+   * to another as long as the cost falls. This is needed where scans ask for wide intervals of a column:
+   * its first bit gains little, and the next bits gain more.
    *
    * @param columns the columns that may get bits
    */
@@ -92,7 +93,7 @@ private[sparkzorder] object LayoutModel {
   def share(parts: Double, widths: Seq[Double]): Double =
     1 - widths.map { w => 1 - math.min(1.0, w + (1 - w) / parts) }.product
 
-  /** The number of bits that tell so many values apart. */
+  /** The least number of bits that tell this many values apart. */
   def bitsOf(values: Int): Int =
     if (values <= 1) 0 else 32 - Integer.numberOfLeadingZeros(values - 1)
 }

@@ -41,10 +41,10 @@ private[workload] final class NotedTable(
   private var day = today()
   private var sketch = newSketch
   private var changed = false
-  // of days that are over
+  // the sketches of days that are over
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
-  // of the index that the last scan has used
+  // for the index that the last scan has used
   private var curves = Curves(null, 0, 0.0)
 
   // under the lock `writing`, which is taken before that of this object
@@ -153,7 +153,7 @@ private[workload] final class NotedTable(
 }
 
 private object NotedTable {
-  // so many failures in a row, because a file system may be unavailable for a while
+  // recording ends after this many failures in a row; one is too few, because a file system may fail for a while
   private val MaxFailures = 3
 
   private def isRefused(e: Throwable): Boolean = e match {
@@ -163,7 +163,7 @@ private object NotedTable {
 }
 
 /**
- * The distributions of columns by one index.
+ * The distributions of the values of columns, estimated from one index.
  *
  * @param identity identifies the loaded index
  * @param files the number of files that the index knows

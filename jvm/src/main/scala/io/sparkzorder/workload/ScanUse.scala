@@ -83,7 +83,7 @@ private[workload] object ScanUse {
 
   private def intervalsOf(test: FileTest): Option[IntervalTest] = test match {
     case i: IntervalTest => Some(i)
-    // several tests of the same column: one of them is enough
+    // all these tests are about the same column, and one of them is enough
     case AllOf(tests) => tests.collectFirst { case i: IntervalTest => i }
     case _ => None
   }
@@ -120,9 +120,9 @@ private[workload] object ScanUse {
  * The share of a column's values that lie below a value, estimated from the index: the rows of each
  * file are taken to be spread evenly between the file's min and max.
  *
- * @param at places on a line, ascending
+ * @param at numbers that stand for values, ascending; called places here
  * @param below the share of the rows below each place, ascending
- * @param placeOf the place of a byte string on the line
+ * @param placeOf the place of a byte string; the place of a long is the long itself
  */
 private[workload] final class RankCurve private (
     at: Array[Double],
@@ -130,8 +130,8 @@ private[workload] final class RankCurve private (
     placeOf: Array[Byte] => Double) {
 
   /**
-   * Calls `take` with each interval of some values as shares from 0 to 1, ascending. A join may bring
-   * thousands of values, so nothing is made for a value.
+   * Calls `take` with each interval of `values` as shares from 0 to 1, ascending. A join may bring thousands of
+   * values, so no object is made for a value.
    */
   def foreachShare(values: Intervals)(take: (Double, Double) => Unit): Unit = {
     val shares = new AscendingShares
@@ -157,7 +157,7 @@ private[workload] final class RankCurve private (
     private var from = 0
 
     def of(place: Double): Double = {
-      // a place that descends, by the rounding of a long to a double
+      // a place may descend when a long is rounded to a double
       if (from > 0 && at(from - 1) > place) from = 0
       var step = 1
       while (from + step < at.length && at(from + step) < place) step *= 2
@@ -180,9 +180,9 @@ private[workload] final class RankCurve private (
 }
 
 private[workload] object RankCurve {
-  // so many files tell the distribution well enough
+  // this many files show the distribution well enough
   private val MaxFiles = 2048
-  // a byte string's place has so few digits that 0.5 can be added to it
+  // divides 8 bytes of a byte string, so that the place is small enough for a double to hold the place plus 0.5
   private val PrefixUnit = math.pow(2, 24)
 
   /**
@@ -209,7 +209,7 @@ private[workload] object RankCurve {
     }
   }
 
-  /** @param spread places between which the rows of each file are spread, and their number */
+  /** @param spread for each file, the two places between which its rows are spread, and the number of rows */
   private def curve(spread: Seq[(Double, Double, Double)]): (Array[Double], Array[Double]) = {
     val changes = spread.flatMap { case (from, until, n) =>
       val slope = n / math.max(Double.MinPositiveValue, until - from)

@@ -8,7 +8,7 @@ import scala.collection.mutable
 /**
  * How often and how much the scans of one template read.
  *
- * @param weight the bytes that they would have read of their columns without any skipping
+ * @param weight the bytes of their columns that these scans would have read without any skipping
  * @param count the number of scans
  * @param unused the number of predicates of these scans by which no file can be skipped
  * @param boxes a sample of the boxes of these scans, each with its weight
@@ -34,7 +34,7 @@ private[sparkzorder] final case class TemplateUse(
  * The scans of one table that one driver has run on one day. It holds no value, no text of a query
  * and no user. It keeps a limited number of templates, and of boxes a random sample.
  *
- * Safe for threads.
+ * Thread-safe.
  */
 private[workload] final class Sketch(seed: Long) {
   import Sketch._
@@ -60,7 +60,7 @@ private[workload] final class Sketch(seed: Long) {
     }
   }
 
-  /** Leaves out the columns that must not be noted. */
+  /** Removes the templates with columns that must not be noted. */
   def leaveOut(excluded: String => Boolean): Unit =
     synchronized(templates.keys.filter(_.columns.exists(excluded)).toSeq.foreach(forget))
 
@@ -72,7 +72,10 @@ private[workload] final class Sketch(seed: Long) {
       templates(Unskippable) = rest + dropped.copy(boxes = Map.empty)
     }
 
-  /** A box of the sample gets more weight, or takes the place of a random box. */
+  /**
+   * The sample with another box. A box that the sample has already gets more weight. A new box is added, or if
+   * the sample is full, may take the place of a random box.
+   */
   private def sampled(
       template: Template,
       boxes: Map[RankBox, Double],

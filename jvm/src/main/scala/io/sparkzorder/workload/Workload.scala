@@ -32,7 +32,7 @@ private[sparkzorder] final case class Workload(
   private def shares: Map[String, Double] =
     columns.map { case (c, w) => c -> w / math.max(Double.MinPositiveValue, weight) }.toMap
 
-  /** The difference to another workload: the largest difference of the two shares of one column. */
+  /** The difference to another workload: the largest difference between the two shares of any one column. */
   private def difference(other: Workload): Double = {
     val (own, others) = (shares, other.shares)
     (own.keySet ++ others.keySet).iterator
@@ -71,8 +71,8 @@ private[sparkzorder] object Workload {
   }
 
   /**
-   * The weight of old scans falls day by day. That is too slow when other queries have come, so the scans
-   * before a clear change are left out.
+   * The weight of old scans falls day by day. That is too slow after the queries of a table have changed, so the
+   * scans before a clear change are left out.
    */
   private[workload] def sinceChange(sketches: Seq[StoredSketch], today: Long): Workload = {
     val changes = sketches.map(_.day).distinct.filter(today - _ >= ChangedDays - 1).map { day =>

@@ -32,8 +32,8 @@ import io.sparkzorder.util.NameList
  * Notes the filters of scans in the memory of the driver. The notes are written to the tables every five
  * minutes, when the driver ends, and before a statement of this driver needs them.
  *
- * An error in this object does not reach a query. If the notes of a table cannot be written, a line is logged
- * and the scans of the table are not noted any more ([[NotedTable]]).
+ * An error in this object does not reach a query. If the notes of a table cannot be written, after a refusal or
+ * several failures in a row, a line is logged and the table's scans are not noted any more ([[NotedTable]]).
  */
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
@@ -81,14 +81,14 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   /** Writes what was noted since the last time. An error at one table does not stop the others. */
   def flush(): Unit = tables.values.asScala.foreach { table =>
     try table.flush()
-    // an error that went on would end the timer
+    // an error that leaves this method would end the timer
     catch { case e: Throwable => logWarning(s"a workload was not written: ${e.getClass.getName}") }
   }
 
   /** Writes what was noted of one table since the last time. */
   def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
 
-  /** Forgets what this driver has noted of a table; what is written stays until a user removes the files. */
+  /** Forgets what this driver has noted of a table. Written files stay until a user removes them. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())
 
   private def notesOf(state: StateDirectory): Option[NotedTable] =
@@ -112,14 +112,14 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       MinutesBetweenWrites,
       MinutesBetweenWrites,
       TimeUnit.MINUTES)
-    // before Hadoop closes its file systems
+    // with this priority, the hook runs before Hadoop closes its file systems
     ShutdownHookManager.get().addShutdownHook(write, FileSystem.SHUTDOWN_HOOK_PRIORITY + 10)
   }
 }
 
 /**
- * Makes notes on scans that must read files, in a thread of their own. If too many notes wait, new notes are
- * dropped: the recorded workload need not have every scan.
+ * Makes those notes on scans for which files must be read, in a thread of its own. If too many notes wait, new
+ * notes are dropped: the recorded workload need not have every scan.
  */
 private[sparkzorder] object LaterNotes extends Logging {
   private val MaxWaiting = 1000
@@ -133,7 +133,7 @@ private[sparkzorder] object LaterNotes extends Logging {
     TimeUnit.SECONDS,
     new ArrayBlockingQueue[Runnable](MaxWaiting),
     WorkloadCapture.daemons("zorder-workload-scans"),
-    // if the queue is full, a note is dropped, and `await` does not wait
+    // called if the queue is full: drops a note, and lets `await` return at once
     (body: Runnable, _: ThreadPoolExecutor) =>
       body match {
         case marker: Marker => marker.run()
@@ -170,8 +170,8 @@ private[sparkzorder] object LaterNotes extends Logging {
 private[sparkzorder] object RecordSettings {
 
   /**
-   * The table's property before the setting of the session. A wrong property is off, as a query must
-   * not fail by it. Nothing is recorded while spark-zorder is turned off.
+   * The table's property takes precedence over the setting of the session. A property with a wrong value turns
+   * recording off, because a query must not fail by it. Nothing is recorded while spark-zorder is turned off.
    */
   def isOn(properties: Map[String, String]): Boolean =
     Settings.ofSession(Settings.Enabled) &&
@@ -193,7 +193,7 @@ private[sparkzorder] object RecordSettings {
         column => names.exists(sameName(_, column))
     }
 
-  /** The share of the bytes of all columns that the columns of a scan have, by their types. */
+  /** The share of a scan's columns in the bytes of all columns, estimated from the types of the columns. */
   def columnsShare(read: StructType, all: StructType): Double = {
     def size(schema: StructType) = schema.fields.map(_.dataType.defaultSize.toDouble).sum
     val whole = size(all)

@@ -141,7 +141,7 @@ private[workload] object SketchFormat {
   private val MaxShown = 100
   private val mapper = new ObjectMapper()
 
-  /** At most `MaxBytes` bytes: boxes go first, then templates, those of the least weight. */
+  /** At most `MaxBytes` bytes. To fit, boxes are left out first, then templates, the lightest first. */
   def toBytes(sketch: StoredSketch): Array[Byte] = {
     val all = json(sketch)
     if (all.length <= MaxBytes) all else toBytes(smaller(sketch))

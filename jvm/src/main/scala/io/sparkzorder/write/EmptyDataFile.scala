@@ -21,12 +21,13 @@ import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetM
 import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 import io.sparkzorder.util.RawFiles
 
-/** A data file without rows: the token of a run, which readers may meet beside the data. */
+/** A data file without rows: the token of a run. It must be readable, because it may lie beside the data. */
 private[sparkzorder] object EmptyDataFile {
 
   /**
-   * A file with the schema and the key-values of another one.
+   * The bytes of a file without rows, with the schema and the key-values of another file.
    *
+   * @param like the other file
    * @param scratch a path that may be written to; its directory exists
    */
   def bytes(like: Path, scratch: Path, format: DataFormat, conf: Configuration): Array[Byte] =
@@ -40,7 +41,7 @@ private[sparkzorder] object EmptyDataFile {
         finally in.close()
     }
 
-  /** A footer between two magic words, as Parquet's own writer makes it without row groups. */
+  /** A footer between Parquet's two magic words, as Parquet's own writer makes a file without row groups. */
   private def parquet(like: Path, conf: Configuration): Array[Byte] = {
     val of = ParquetRewriteFormat.footerOf(like, conf).getFileMetaData
     val bytes = footer(new FileMetaData(of.getSchema, of.getKeyValueMetaData, of.getCreatedBy))

@@ -99,8 +99,8 @@ private[sparkzorder] object FileWriter {
   }
 
   /**
-   * Removes the files of the shuffles of a plan that has run, or has failed, and returns how many bytes they
-   * had. Spark removes them when the driver's garbage collector has found them unused, which may be many
+   * Removes the shuffle files of a plan that has run or failed, and returns how many bytes were written to them.
+   * Spark itself removes the files when the driver's garbage collector has found them unused, which may be many
    * batches later: 17 GB were left beside the 2 GB of one batch.
    */
   def endShuffles(plan: SparkPlan): Long = plan.collect { case s: ShuffleExchangeLike =>
@@ -133,11 +133,10 @@ private[sparkzorder] trait FilePlaces extends Serializable {
 }
 
 /**
- * Tasks write into the hidden directory that the run has in the folder of a file. Publishing renames the
- * files.
+ * Tasks write into the hidden directories of the run, one in each folder. Publishing renames the files.
  *
- * @param directories of each file
- * @param name of a file for an attempt
+ * @param directories the hidden directory of each file
+ * @param name the name of a file, by the number of the file and the attempt
  * @param makesFolders false if a missing directory means that the table was dropped
  */
 private[sparkzorder] final case class HiddenPlaces(
@@ -147,7 +146,7 @@ private[sparkzorder] final case class HiddenPlaces(
     extends FilePlaces {
 
   override def path(file: Int, attempt: Int, extension: String): String =
-    // a task number beyond the files has no rows: Spark's writer lets one such task write an empty file
+    // a task with a number beyond the files has no rows; Spark's writer lets one such task write an empty file
     s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
 }
 
@@ -156,7 +155,7 @@ private[sparkzorder] final case class HiddenPlaces(
  * before the statement has ended. It also works on file systems that cannot rename files.
  *
  * @param folders folder of each file, relative to `root`
- * @param claim a file that exists while the statement runs
+ * @param claim path of a file that exists while the statement runs
  */
 private[sparkzorder] final case class IntoPlaces(
     root: String,
@@ -263,8 +262,8 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
 private object StagedCommitProtocol {
 
   /**
-   * A Hadoop committer that only reports refused tasks. Spark's commit coordinator can be asked
-   * only through a Hadoop committer.
+   * A Hadoop committer that only passes the refusal of a task on. It exists because Spark's commit coordinator
+   * can be asked only through a Hadoop committer.
    */
   private final class Authorisation(refused: TaskAttemptContext => Unit) extends OutputCommitter {
     override def setupJob(job: JobContext): Unit = ()

@@ -17,7 +17,8 @@ private[sparkzorder] trait OutputSpec {
   def codec: String
 
   /**
-   * The number of pages of a file with `rows` rows, a power of two; 1 if pages have a fixed number of rows.
+   * The number of pages of a file with `rows` rows, a power of two. A format whose pages have a fixed number of
+   * rows (ORC) returns 1.
    */
   def pagesOf(rows: Long): Int = 1
 
@@ -32,11 +33,11 @@ private[sparkzorder] trait OutputSpec {
  * The sizes of the row groups and pages of a file. In ORC, row groups are stripes and pages are
  * strides.
  *
- * @param pageRows maximum number of rows of a page
- * @param rowGroupRows maximum number of rows of a row group
+ * @param pageRows number of rows at which the writer ends a page
+ * @param rowGroupRows number of rows at which the writer ends a row group
  * @param rowGroupBytes maximum bytes of a row group before compression; a row group ends at the
  *   limit that it reaches first
- * @param maxPageRows number of rows that no page may exceed
+ * @param maxPageRows the limit for `pageRows`, from the settings of the format
  */
 private[sparkzorder] final case class FileUnits(
     pageRows: Int,
@@ -62,7 +63,7 @@ private[sparkzorder] final case class FileUnits(
 
   /**
    * The number of equal pages of a file with `rows` rows, a power of two. A file that is only a little too
-   * large for this number of pages of `maxPageRows` rows gets one more small page, and not twice as many
+   * large for this number of pages of `maxPageRows` rows gets one small page more, instead of twice as many
    * pages.
    */
   def pagesOf(rows: Long): Int =

@@ -32,14 +32,14 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.schema.KeptKeys
 
 /**
- * How a rewritten Parquet file looks.
+ * The form of a rewritten Parquet file.
  *
  * @param schema Parquet schema, that of the inputs
  * @param keys footer key-values of the inputs, without Spark's own
  * @param bloomFilters columns that get a Bloom filter
  * @param units sizes of row groups and pages
- * @param notesSparkSchema true if the footers of the new files note Spark's types. Where no input
- *   notes them, readers infer the types by their settings, and should do so afterwards
+ * @param notesSparkSchema true if the footers of the new files note Spark's types. If no input notes the
+ *   types, readers infer them by their settings, and should still do so for the new files
  * @param ordering paths of the ordering columns, with dots between the names
  */
 private[sparkzorder] final case class ParquetSpec(
@@ -176,8 +176,9 @@ private[sparkzorder] final class SerializedSchema private (bytes: Array[Byte])
 private[sparkzorder] object SerializedSchema {
 
   /**
-   * Without options Parquet 1.17 takes -1 for the greatest length of a footer, and refuses it. To make
-   * them, Parquet reads all of Hadoop's settings, which takes longer than to write a small file.
+   * Without options, Parquet 1.17 takes -1 for the greatest length of a footer, and then refuses the -1. The
+   * options are made once, because Parquet reads all of Hadoop's settings for them, which takes longer than to
+   * write a small file.
    */
   private lazy val options = ParquetReadOptions.builder().build()
 
@@ -257,13 +258,13 @@ private[write] final class DictionaryFallback(always: Set[String]) {
 
 private[write] object DictionaryFallback extends Logging {
 
-  /** Files that must agree. */
+  /** The number of files in which a column must fall back before it is written without a dictionary. */
   val Learned = 2
 
-  /** One file of so many shows again whether dictionaries save bytes. */
+  /** One of this many files is written with all dictionaries, to show again whether they save bytes. */
   val Again = 16
 
-  /** After so many files without a column to be written plainly, no further file is looked at. */
+  /** If no column is to be written plainly after this many files, no further footer is read. */
   val GiveUp = 16
 
   /** A chunk with fewer values does not tell whether a larger chunk would keep a dictionary. */
@@ -285,7 +286,7 @@ private[write] object DictionaryFallback extends Logging {
   def switchOff(columns: Set[String], conf: Configuration): Unit =
     columns.foreach(c => conf.setBoolean(s"${ParquetOutputFormat.ENABLE_DICTIONARY}#$c", false))
 
-  /** The footer of a complete file; None if it cannot be read, since nothing depends on it. */
+  /** The footer of a complete file; None if it cannot be read. No error, because only speed depends on it. */
   def footer(path: Path, conf: Configuration): Option[ParquetMetadata] =
     try Some(ParquetRewriteFormat.footerOf(path, conf))
     catch {

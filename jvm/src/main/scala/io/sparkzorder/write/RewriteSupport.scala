@@ -28,7 +28,8 @@ import org.apache.spark.sql.execution.datasources.parquet.{ParquetReadSupport, P
 import org.apache.spark.sql.types._
 
 /**
- * Spark's write support, with the schema and key-values replaced and values converted to fit.
+ * Spark's write support with another Parquet schema and other key-values. Values are converted to the types of
+ * this schema.
  *
  * @param dataSchema the columns to write; a row may have more columns at its end
  */
@@ -39,7 +40,7 @@ private final class RewriteSupport(
     dataSchema: StructType)
     extends ParquetWriteSupport {
   private val flat = FlatRows.of(dataSchema)
-  // Spark writes all columns of a row
+  // removes further columns at the end of a row, because Spark's write support writes all columns of a row
   private lazy val columns = UnsafeProjection.create(dataSchema)
   private var spark: MessageType = _
   private var out: RecordConsumer = _
@@ -128,7 +129,7 @@ private[write] object FlatRows {
   private final val Bytes = 9
   private final val Binaries = 10
 
-  /** None if a column is of a type that is left to Spark: a nested one, or a rare one. */
+  /** None if some column has a nested or rare type, which is left to Spark. */
   def of(schema: StructType): Option[FlatRows] = {
     val types = schema.fields.map(_.dataType)
     val kinds = types.flatMap(kindOf(_))
@@ -144,7 +145,7 @@ private[write] object FlatRows {
   }
 
   private def kindOf(dataType: DataType): Option[Int] = dataType match {
-    // the run's settings write dates, and timestamps in microseconds, as they are
+    // with the settings of the run, Spark also writes dates, and timestamps in microseconds, unchanged
     case IntegerType | DateType | _: YearMonthIntervalType => Some(Ints)
     case LongType | TimestampType | TimestampNTZType | _: DayTimeIntervalType => Some(Longs)
     case _: StringType => Some(Strings)

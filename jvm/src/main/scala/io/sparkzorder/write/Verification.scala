@@ -171,7 +171,7 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
 
   def rows: Long = sum
 
-  /** The statistics of a leaf, also where the files disagree on its type; they are unknown then. */
+  /** The statistics of a leaf. The bounds are unknown where the files disagree on its type. */
   def stats(leaf: Int): ColumnStats = merged(leaf)
 
   /** The type of a leaf without its name; None when no file has it. */
@@ -193,14 +193,17 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
           if (position == LeafPlaces.Elsewhere) ColumnStats.unknown
           else if (position < 0) absent
           else known(i, at, isSureOfDates, f.leaves(position))
-        // values are compared as the files' own type orders them, which may differ from the schema's
+        // values are compared in the order of the files' own type, which may not be the type in `schema`
         val shape = Option(shapes(i)).getOrElse(leaves(i).getPrimitiveType)
         merged(i) = ColumnStats.merged(shape, merged(i), own)
       }
     }
   }
 
-  /** The statistics of a leaf in a file. The bounds are left out if earlier files have another type. */
+  /**
+   * The statistics of a leaf in a file. The bounds are left out if earlier files have another type, or if a
+   * reader may convert some values from the Julian calendar.
+   */
   private def known(
       i: Int,
       at: LeafPlaces.InFile,
@@ -267,7 +270,7 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
       positions.map(p => if (p < 0) null else shape(types(p))))
   }
 
-  /** The groups that have a part of this name, as a VARIANT that is shredded has. */
+  /** The groups that have a part named `typed_value`, as a shredded VARIANT has. */
   private def typedValues(schema: MessageType): Set[Seq[String]] =
     schema.getColumns.asScala.flatMap { c =>
       val path = c.getPath.toSeq
@@ -285,15 +288,15 @@ private[write] final class LeafPlaces(sameName: (String, String) => Boolean) {
 
 private[write] object LeafPlaces {
 
-  /** The position of a leaf that a file lacks: each row has NULL there. */
+  /** Stands for the position of a leaf that a file lacks. Each row of the file has NULL there. */
   val Absent: Int = -1
 
   /**
-   * The position of the value of a VARIANT of which a file has the parts elsewhere, because the value is
-   * shredded there. The statistics of the parts say nothing of the whole.
+   * Stands for the position of a VARIANT's value in a file that holds the value in parts, because the VARIANT is
+   * shredded there. The statistics of the parts say nothing about the whole value.
    */
   val Elsewhere: Int = -2
 
-  /** Of each leaf its position in a file, and its type there. */
+  /** The position and the type of each leaf in a file. The type is null without a position. */
   final class InFile(val positions: Array[Int], val shapes: Array[PrimitiveType])
 }

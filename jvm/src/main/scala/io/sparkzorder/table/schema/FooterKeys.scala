@@ -24,7 +24,8 @@ import io.sparkzorder.table.stats.ScannedFile
 /**
  * The key-values of the footers of new files.
  *
- * @param lost what the footers of the inputs hold and those of the new files do not, as parts of a sentence
+ * @param lost what the footers of the inputs hold and the footers of the new files do not; each is a part of a
+ *   sentence
  */
 private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost: Seq[String])
 
@@ -42,7 +43,7 @@ private[schema] final case class FooterValue(
     ofFastparquet: Boolean)
 
 /**
- * What becomes of one key.
+ * What becomes of one footer key in the new files.
  *
  * @param value the value in the new files; None if the key is dropped
  * @param lost what the new files lose, as in [[KeptKeys]]
@@ -92,7 +93,8 @@ private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
   }
 
   /**
-   * ORC footers hold values as bytes. They were decoded as Latin-1, but known keys have values in UTF-8.
+   * ORC footers hold values as bytes, which were decoded as Latin-1. The values of known keys are UTF-8, so they
+   * are decoded again.
    */
   private def ofOrc(keys: Map[String, String]): Map[String, String] = keys.map {
     case (key, value) if Known.contains(key) => key -> new String(value.getBytes(ISO_8859_1), UTF_8)
@@ -161,10 +163,10 @@ private object FooterKeys {
 private[schema] object ArrowSchemaKey {
   val Name = "ARROW:schema"
 
-  /** Names the loss of an order of categories, which is the order of the file's dictionary. */
+  /** Names the order of a column's categories, which is the order of the dictionary in the file. */
   def orderOf(column: String): String = s"the order of the categories of `$column`"
 
-  /** What would be lost because only the dictionaries of the file hold it. */
+  /** The orders of categories, each as text. A rewrite loses them: only the dictionaries of a file hold them. */
   def ordered(text: String): Seq[String] =
     read(text).toSeq.flatMap(s => fields(s).flatMap(ordered)).map(orderOf)
 
@@ -173,7 +175,7 @@ private[schema] object ArrowSchemaKey {
     (0 until s.customMetadataLength).map(s.customMetadata(_)).map(e => e.key -> e.value).toMap
   }.getOrElse(Map.empty)
 
-  /** @param copies what becomes of the keys in the schemas */
+  /** @param copies what becomes of the footer keys of which the schemas hold copies */
   def join(values: Seq[FooterValue], copies: KeptKeys): KeptKey = {
     val isOneText = values.forall(_.text == values.head.text)
     val isSeveral = values.map(_.files).sum > 1
@@ -196,8 +198,9 @@ private[schema] object ArrowSchemaKey {
   }
 
   /**
-   * A field with what may differ from file to file made equal: the keys of a dictionary have the width
-   * that the values of one file need. A list of values that Polars keeps in the field does not grow.
+   * A field in which everything that may differ from file to file is made equal. The keys of a dictionary are
+   * only as wide as the values of one file need, so they get 32 bits in several files. This is not needed for
+   * a list of values that Polars keeps in the field, because such a list does not grow.
    */
   private def joinable(f: Field, isSeveral: Boolean): Field = {
     val isFixed = f.getMetadata.keySet.asScala.exists(_.startsWith("_PL_ENUM_VALUES"))
@@ -217,7 +220,7 @@ private[schema] object ArrowSchemaKey {
 
   private def read(text: String): Option[FlatSchema] = attempt {
     val bytes = ByteBuffer.wrap(Base64.getDecoder.decode(text)).order(ByteOrder.LITTLE_ENDIAN)
-    // the length comes after a marker, which the first versions of the format did not have
+    // skips the length of the message and the marker before it, which the first versions of the format did not have
     bytes.position(if (bytes.getInt(0) == -1) 8 else 4)
     val message = Message.getRootAsMessage(bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
     val schema = message.header(new FlatSchema).asInstanceOf[FlatSchema]

@@ -32,7 +32,7 @@ private[schema] trait KnownKey {
 private[schema] object PandasKey extends KnownKey {
   val Name = "pandas"
 
-  // the writer of the key, which does not describe rows
+  // the members that name the writer of the key; they do not describe rows
   private val Author = Seq("creator", "pandas_version")
   private val Category = "categorical"
 
@@ -196,8 +196,8 @@ private[schema] object GeoKey extends KnownKey {
     value.fold(column.remove(member))(v => column.set[JsonNode](member, v))
 
   /**
-   * The box around two boxes of as many dimensions, if there is one. A box across the antimeridian has
-   * its west end above its east end.
+   * The box around two boxes. None if their dimensions differ, or if one of them crosses the antimeridian: such
+   * a box has its west end above its east end.
    */
   private def joinedBox(a: JsonNode, b: JsonNode): Option[JsonNode] = (a, b) match {
     case (x: ArrayNode, y: ArrayNode) if x.size == y.size && isPlain(x) && isPlain(y) =>
@@ -240,7 +240,7 @@ private[schema] object FooterJson {
 
   def write(json: JsonNode): String = mapper.writeValueAsString(json)
 
-  /** The same without some members; what is left is shared. */
+  /** A copy without some members. It shares the other members with the original. */
   def without(json: ObjectNode, members: String*): ObjectNode = {
     val copy = mapper.createObjectNode()
     copy.setAll[JsonNode](json)
@@ -249,9 +249,10 @@ private[schema] object FooterJson {
   }
 
   /**
-   * Joins the values of a key that are equal but for some members. Only two of them are in memory as
-   * objects at once.
+   * Joins the values of a key that are equal but for some members. Only two values at once are in memory as
+   * objects.
    *
+   * @param members the members that may differ
    * @param prepare changes an object before it is compared
    * @param join merges these members of both objects into the first object; false if they do not fit each
    *   other

@@ -105,10 +105,10 @@ private[sparkzorder] final class OutputSchema(
       case (g: GroupType, a: ArrayType) => nested(path, g, present, isList, Seq(a.elementType))
       case (g: GroupType, m: MapType) =>
         nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
-      // the only other type that Spark writes as a group
+      // VARIANT, the only other type that Spark writes as a group
       case (g, _) => variant(g, types)
     }
-    // NULL must stay writable in every column that some file lacks
+    // `repetition` is OPTIONAL for a column that some file lacks, because NULL must be writable there
     rebuilt(made, spark.getName, repetition, id)
   }
 
@@ -183,7 +183,7 @@ private[sparkzorder] final class OutputSchema(
           "a list or map of the standard layout of three levels")
       }
     }
-    // an old layout marks at other levels what may be NULL; Spark's type allows NULL at every level
+    // an old layout says at other levels where NULL is allowed; Spark's type allows NULL at every level
     if (!present.forall(p => standard(p._1))) return spark
     val shape = present.head._1.asGroupType()
     val repeated = shape.getType(0).asGroupType()

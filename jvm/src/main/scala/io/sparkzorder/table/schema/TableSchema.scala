@@ -45,8 +45,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     withDefaultsOf(catalog, merged(sources(catalog, footers, isToWrite = false)))
 
   /**
-   * The same for files that are written anew: also refuses names that differ by case alone in different
-   * files.
+   * Like [[union]], for files that are written anew. Also refuses names that differ by case alone in different
+   * files, and a file whose Spark schema cannot be parsed.
    */
   def unionToWrite(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
     val all = sources(catalog, footers, isToWrite = true)
@@ -67,7 +67,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     start.toSeq ++ byFile
   }
 
-  /** A column that the files hold besides the partition directory is kept as it is. */
+  /** Merges all schemas. A partition column that the files also hold stays among the data columns. */
   private def merged(all: Seq[Sourced]): StructType =
     all.reduceOption { (a, b) =>
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
@@ -102,9 +102,9 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * The Spark schema in a footer; None if it cannot be parsed, and no file is to be written. New files would
-   * lose what only that schema has: defaults of columns that older files lack, types that Spark stores as
-   * others, comments.
+   * The Spark schema in a footer; None if it cannot be parsed and no file is to be written. To write files
+   * without it is refused, because they would lose what only that schema has: defaults of columns that older
+   * files lack, types that Spark stores as others, comments.
    */
   private def sparkSchema(
       footer: ScannedFile,
@@ -166,8 +166,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * Refuses names that differ by case alone, if no file has both. For a session that is sensitive to case they
-   * are two columns. Other sessions read them as one column, and could not read a file with both.
+   * Refuses names that differ by case alone, if no file has both. For a session that is sensitive to case, the
+   * names are two columns. Other sessions read them as one column, and could not read a file with both.
    */
   private def checkCase(t: DataType, path: Seq[String], all: Seq[Sourced]): Unit = t match {
     case s: StructType =>

@@ -70,10 +70,10 @@ private[sparkzorder] final case class ColumnStats(
   /** Both bounds; None where they are not known or there is no value. */
   def bounds: Option[(Any, Any)] = if (known && min != null) Some((min, max)) else None
 
-  /** [[bounds]] after [[in]], as a range of Catalyst values. */
+  /** The [[bounds]] as a range of Catalyst values. Only for statistics that [[in]] has returned. */
   def range: Option[FileRange] = bounds.map { case (a, b) => FileRange(a, b) }
 
-  /** The same, but different for a unit without a value and a unit of which nothing is known. */
+  /** Like [[range]], but distinguishes a unit without values from a unit whose values are not known. */
   def columnRange: ColumnRange =
     if (onlyNulls) ColumnRange.Empty else range.getOrElse(ColumnRange.Unknown)
 
@@ -116,8 +116,8 @@ private[sparkzorder] object ColumnStats {
   }
 
   /**
-   * The statistics of a page, whose bounds may be cut shorter than those of its row group: no value of
-   * the page lies outside of the row group's bounds.
+   * The statistics of a page, with its bounds narrowed to the bounds of its row group. The bounds of a page may
+   * be cut shorter, but no value of the page lies outside of the bounds of the row group.
    */
   def within(t: PrimitiveType, page: ColumnStats, group: ColumnStats): ColumnStats =
     (page.bounds, group.bounds) match {
@@ -147,7 +147,7 @@ private[sparkzorder] object ColumnStats {
   private def catalystValue(value: Any, t: PrimitiveType, dataType: DataType): Option[Any] =
     (value, dataType) match {
       case (b: java.lang.Boolean, BooleanType) => Some(b.booleanValue)
-      // in the order of the file, but not in that of the values here
+      // these bounds are least and greatest as unsigned numbers, but Java would take the large ones for negative
       case _ if isUnsigned(t) => None
       case (n: Number, ByteType) => Some(n.byteValue)
       case (n: Number, ShortType) => Some(n.shortValue)
@@ -155,14 +155,14 @@ private[sparkzorder] object ColumnStats {
       case (n: Number, LongType | _: DayTimeIntervalType) => Some(n.longValue)
       case (n: java.lang.Float, FloatType) => Some(n.floatValue)
       case (n: Number, DoubleType) => Some(n.doubleValue)
-      // a column that was widened; the instant of a day depends on the reader's time zone
+      // days in a column that was widened to a timestamp; as an instant, a day depends on the reader's time zone
       case (n: Number, TimestampNTZType) if isDate(t) =>
         Some(n.longValue * DateTimeConstants.MICROS_PER_DAY)
       case (_, TimestampType) if isDate(t) => None
       case (n: Number, TimestampType | TimestampNTZType) => Some(micros(n.longValue, t))
       case (n: Number, d: DecimalType) => decimal(BigInteger.valueOf(n.longValue), t, d)
       case (b: Binary, d: DecimalType) => decimal(new BigInteger(b.getBytes), t, d)
-      // the 16 bytes of a UUID, which Iceberg shows as text, are no text
+      // a UUID is stored as 16 bytes, which are not the text that Iceberg shows for it
       case (b: Binary, _: StringType) if t.getPrimitiveTypeName == PrimitiveTypeName.BINARY =>
         Some(UTF8String.fromBytes(b.getBytes))
       case (b: Binary, BinaryType) => Some(b.getBytes)
@@ -187,7 +187,7 @@ private[sparkzorder] object ColumnStats {
   private def decimal(unscaled: BigInteger, t: PrimitiveType, d: DecimalType): Option[Decimal] = {
     val scale = t.getLogicalTypeAnnotation match {
       case a: LogicalTypeAnnotation.DecimalLogicalTypeAnnotation => a.getScale
-      // whole numbers in a column that was widened
+      // whole numbers in a column that was widened to DECIMAL
       case _ => 0
     }
     Some(Decimal(new BigDecimal(unscaled, scale), d.precision, d.scale))
@@ -196,7 +196,7 @@ private[sparkzorder] object ColumnStats {
 
 private[sparkzorder] object FileRange {
 
-  /** True for a range that a cut made wide: the greatest text is the least one with its end raised. */
+  /** True if the bounds were probably cut: the upper bound is the lower bound with its last character raised. */
   def isCut(range: FileRange): Boolean = {
     def bytes(value: Any): Array[Byte] = value match {
       case s: UTF8String => s.getBytes
@@ -209,7 +209,7 @@ private[sparkzorder] object FileRange {
   /** The same for the bytes of both ends. */
   def isCut(min: Array[Byte], max: Array[Byte]): Boolean = {
     val shared = min.zip(max).takeWhile { case (a, b) => a == b }.length
-    // the last character has at most 4 bytes; wide decimals have 16 bytes
+    // the last character has at most 4 bytes; bounds of up to 16 bytes may be those of wide decimals
     min.length > 16 && shared < max.length && shared >= min.length - 4 &&
     max.length <= shared + 4
   }

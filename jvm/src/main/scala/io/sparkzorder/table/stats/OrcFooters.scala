@@ -77,7 +77,7 @@ private[sparkzorder] object OrcFooters {
       } finally reader.close()
     } catch {
       case e: ZOrderException => throw e
-      // the footer is compressed, too
+      // even the footer cannot be read without the codec, because it is compressed, too
       case MissingClass(e) => throw ZOrderErrors.codecNotAvailable(
           file.path.toString,
           OrcFiles.codecs.filter(OrcFiles.missing(_, conf).isDefined).mkString(" or "),

@@ -31,8 +31,8 @@ import io.sparkzorder.util.NameLookup
  * @param uncompressed bytes of all columns before compression
  * @param schema as Parquet has it; files with the same content share one object
  * @param keyValues footer key-values; files with the same content share one object
- * @param codecs of its columns as Spark's options name them, such as `zstd`, that of most bytes first;
- *   none for a file without data
+ * @param codecs the codecs of the columns, named as in Spark's options (such as `zstd`), the codec with the most
+ *   bytes first; empty for a file without data
  * @param leaves one entry for each leaf column, in the order of `schema.getColumns`
  * @param createdBy name of the library that wrote the file, from the footer; empty if the footer
  *   has none
@@ -54,7 +54,7 @@ private[sparkzorder] final case class ScannedFile(
     bloomFilters: Set[Seq[String]] = Set.empty,
     needsRowReader: Boolean = false) {
 
-  /** The same without the statistics of other columns, which take most of the memory. */
+  /** A copy without the statistics of other columns: statistics take most of the memory. */
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
 
   /**
@@ -77,8 +77,8 @@ private[sparkzorder] object ScannedFile {
 }
 
 /**
- * The columns whose statistics are kept, by name without case. Their number counts for the memory of
- * a driver, not the number of all columns.
+ * The columns whose statistics are kept, by name without case. The memory of a driver then depends on their
+ * number, not on the number of all columns.
  */
 private[sparkzorder] final class ColumnNames private (wanted: Option[Set[String]]) {
 
@@ -107,7 +107,7 @@ private[sparkzorder] object FooterReader {
   /**
    * The footers of some files, in their order.
    *
-   * @param columns whose statistics are kept; those of others are unknown
+   * @param columns the columns whose statistics are kept; the statistics of other columns become unknown
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
    */
@@ -118,7 +118,7 @@ private[sparkzorder] object FooterReader {
       columns: ColumnNames = ColumnNames.all): IndexedSeq[ScannedFile] =
     inParts(files, conf, format, columns, math.max(1, files.size)).flatten.toIndexedSeq
 
-  /** The same, some files at a time. */
+  /** Like [[read]], but returns the footers in parts of `size` files, each part read on demand. */
   def inParts(
       files: Seq[DataFile],
       conf: Configuration,

@@ -68,7 +68,7 @@ object SparkPrivate {
   def removeShuffle(context: SparkContext, shuffle: Int): Unit =
     context.cleaner.foreach(_.doCleanupShuffle(shuffle, blocking = false))
 
-  /** Registers a listener of a session's queries, unless the session has it. */
+  /** Registers a listener of a session's queries, unless it is registered already. */
   def ensureListener(session: SparkLine.Session, listener: QueryExecutionListener): Unit = {
     val manager = session.listenerManager
     manager.synchronized {
