@@ -4,9 +4,10 @@
 package io.sparkzorder.index
 
 import java.io.{FileNotFoundException, InterruptedIOException}
-import java.net.SocketException
+import java.net.{SocketException, UnknownHostException}
 import java.nio.file.AccessDeniedException
 import java.util.UUID
+import javax.net.ssl.SSLException
 
 import scala.util.Try
 import scala.util.control.NonFatal
@@ -263,9 +264,13 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   private def now: Long = System.currentTimeMillis()
   private[index] def home: Path = directory
-  def drop(): Unit = {
-    val _ = fs.delete(directory, true)
-  }
+
+  /** @throws java.io.IOException if the index stays */
+  def drop(): Unit =
+    // `delete` also returns false if another session has removed the directory first
+    if (!fs.delete(directory, true) && fs.exists(directory)) {
+      throw new java.io.IOException(s"$directory cannot be removed; the process may not be allowed to")
+    }
 }
 
 private[sparkzorder] object IndexStore {
@@ -291,6 +296,7 @@ private[sparkzorder] object IndexStore {
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
       case _: AccessControlException | _: AccessDeniedException => true
       case _: InterruptedIOException | _: SocketException | _: RemoteException => true
+      case _: UnknownHostException | _: SSLException => true
       case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
       case _ => false
     }

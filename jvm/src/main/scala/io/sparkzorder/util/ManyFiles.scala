@@ -3,6 +3,7 @@
 
 package io.sparkzorder.util
 
+import java.security.PrivilegedAction
 import java.util.concurrent.{Executors, ThreadFactory}
 import java.util.concurrent.atomic.{
   AtomicBoolean,
@@ -10,6 +11,8 @@ import java.util.concurrent.atomic.{
   AtomicReference,
   AtomicReferenceArray
 }
+
+import org.apache.hadoop.security.UserGroupInformation
 
 /**
  * Applies a function to many files, several at a time, because a call to a file system mostly
@@ -83,6 +86,10 @@ private[sparkzorder] object ManyFiles {
     val next = new AtomicInteger
     val failure = new AtomicReference[Throwable]
     val workers = new Workers
+    // a thread of the pool keeps the user of the caller that made the thread, and file systems are of one user
+    val user = UserGroupInformation.getCurrentUser
+    def asCaller(body: => Unit): Unit =
+      user.doAs(new PrivilegedAction[Unit] { override def run(): Unit = body })
     def work(): Unit =
       try {
         var i = next.getAndIncrement()
@@ -92,7 +99,7 @@ private[sparkzorder] object ManyFiles {
         }
       } catch { case t: Throwable => failure.compareAndSet(null, t) }
     (1 until math.min(Threads, items.size)).foreach { _ =>
-      pool.submit(new Runnable { override def run(): Unit = workers.join(work()) })
+      pool.submit(new Runnable { override def run(): Unit = workers.join(asCaller(work())) })
     }
     work()
     // the interrupt ends the work, but not before running calls have ended: the caller may undo their changes

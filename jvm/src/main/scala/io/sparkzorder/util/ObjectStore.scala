@@ -56,10 +56,14 @@ private[sparkzorder] object ObjectStore {
   def createsOnCondition(fs: FileSystem, path: Path): Boolean =
     isOne(fs) && (!S3(fs.getUri.getScheme) || fs.hasPathCapability(path, ConditionalOverwrite))
 
-  /** A stream whose close fails if the object exists by then. On S3, the client checks nothing before the close. */
+  /**
+   * A stream whose close fails if the object exists by then. A client of S3 that cannot send the condition looks
+   * for the object only when the stream is opened.
+   */
   private def conditional(fs: FileSystem, path: Path): FSDataOutputStream =
-    if (S3(fs.getUri.getScheme)) fs.createFile(path).must(ConditionalOverwrite, true).build()
-    else fs.create(path, false)
+    if (S3(fs.getUri.getScheme) && createsOnCondition(fs, path)) {
+      fs.createFile(path).must(ConditionalOverwrite, true).build()
+    } else fs.create(path, false)
 
   /**
    * Creates an object unless it exists. Of several creators exactly one succeeds, on a store that passes the

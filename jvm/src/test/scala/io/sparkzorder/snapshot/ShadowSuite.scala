@@ -10,11 +10,13 @@ import java.util.UUID
 
 import scala.util.{Random, Try}
 
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
+import io.sparkzorder.RawLocalFiles
 import io.sparkzorder.commands.{OptimizeTestBase, TableState}
 import io.sparkzorder.log.{Record, RunFolder, TableLog}
 import io.sparkzorder.sources.plain.PublishedShadow
@@ -166,6 +168,13 @@ class ShadowSuite extends OptimizeTestBase {
       assert(sql(s"VACUUM LAYOUT '$dir'").collect().toSeq === Nil)
       val dry = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS DRY RUN").collect()
       assert(dry.map(_.getAs[String]("kind")).toSeq === Seq("shadow"))
+      // as the local disk reports that the process may not remove a file
+      withSQLConf("fs.kept.impl" -> classOf[ShadowSuite.KeptFiles].getName) {
+        val kept = sql(s"VACUUM LAYOUT 'kept://$dir' RETAIN 0 HOURS").collect()
+        assert(kept.map(_.getAs[Boolean]("removed")).toSeq === Seq(false))
+        assert(runDirectories(dir).nonEmpty)
+        intercept[java.io.IOException](sql(s"DROP ZORDER INDEX ON 'kept://$dir'").collect())
+      }
       assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").head().getAs[Boolean]("removed"))
       assert(runDirectories(dir) === Nil)
       assert(userFiles(dir) === before)
@@ -472,5 +481,15 @@ class ShadowSuite extends OptimizeTestBase {
         }
       }
     }
+  }
+}
+
+private object ShadowSuite {
+
+  /** Local files that nobody may remove. */
+  class KeptFiles extends RawLocalFiles {
+    override def getUri: java.net.URI = java.net.URI.create("kept:///")
+    override def getScheme: String = "kept"
+    override def delete(path: HadoopPath, recursive: Boolean): Boolean = false
   }
 }

@@ -7,7 +7,7 @@ import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.fs.{FSDataOutputStream, Path}
+import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
@@ -53,6 +53,18 @@ class ExclusiveFileSuite extends StateTestBase {
       assert(!ExclusiveFile.create(state.fs, path, "b", "two".getBytes, conf))
       assert(text(dir, "_zorder/_commits/_1") === "one")
       assert(new java.io.File(dir, "_zorder/_commits").list().toSeq === Seq("_1"))
+    }
+  }
+
+  test("on S3, by a client that cannot send a condition, as Spark 3.5 and 4.0 have it") {
+    withTable { (_, state) =>
+      state.create()
+      val s3 = new ExclusiveFileSuite.OldS3
+      s3.initialize(java.net.URI.create("s3a:///"), conf)
+      val path = new Path(s3.getUri.toString + new Path(state.home, "one").toUri.getPath)
+      assert(ExclusiveFile.create(s3, path, "a", "one".getBytes, conf))
+      assert(!ExclusiveFile.create(s3, path, "b", "two".getBytes, conf))
+      assert(ObjectStore.whyUnsafe(s3, path.getParent).isDefined)
     }
   }
 
@@ -103,5 +115,14 @@ class ExclusiveFileSuite extends StateTestBase {
       intercept[Full](ExclusiveFile.write(full, new Path(state.home, "_x"), "1".getBytes))
       assert(new java.io.File(dir, "_zorder/_commits").list().toSeq === Nil)
     }
+  }
+}
+
+private object ExclusiveFileSuite {
+
+  /** S3 as local files. */
+  class OldS3 extends RawLocalFileSystem {
+    override def getUri: java.net.URI = java.net.URI.create("s3a:///")
+    override def getScheme: String = "s3a"
   }
 }

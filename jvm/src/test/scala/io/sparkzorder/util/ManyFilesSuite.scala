@@ -3,12 +3,28 @@
 
 package io.sparkzorder.util
 
+import java.security.PrivilegedAction
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
 import org.scalatest.funsuite.AnyFunSuite
 
+import org.apache.hadoop.security.UserGroupInformation
+
 class ManyFilesSuite extends AnyFunSuite {
+
+  test("the threads work as the user of the caller") {
+    for (name <- Seq("ann", "bob")) {
+      val user = UserGroupInformation.createRemoteUser(name)
+      val seen = user.doAs(new PrivilegedAction[Seq[String]] {
+        override def run(): Seq[String] = ManyFiles.map(0 until 100) { _ =>
+          Thread.sleep(2)
+          UserGroupInformation.getCurrentUser.getUserName
+        }
+      })
+      assert(seen.toSet === Set(name))
+    }
+  }
 
   test("an interrupt does not end a call while other threads work for it") {
     val running = new AtomicInteger

@@ -172,8 +172,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
         ManyFiles.map(u.files)(f => state.fs.delete(f.getPath, false))
         Directories.removeEmpty(state.fs, u.directory)
       }
-      if (isAll && isOver(record)) new Intents(state).remove(record.run)
-      true
+      val isGone = !unused.exists(_.files.exists(f => state.fs.exists(f.getPath)))
+      if (isGone && isAll && isOver(record)) new Intents(state).remove(record.run)
+      isGone
     }
 
     /**

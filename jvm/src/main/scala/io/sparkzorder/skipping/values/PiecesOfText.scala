@@ -41,8 +41,9 @@ private[values] object PiecesOfText {
         if isText(text.dataType) =>
       Some(padded(n, pad, isLeft = false))
     case StringReplace(text, Literal(search: UTF8String, _), Literal(by: UTF8String, _))
-        if isText(text.dataType) && search.numBytes == 1 && !Character.isDigit(
-          search.getBytes.head.toInt) =>
+        // a template marks any digit by NUL
+        if isText(text.dataType) && search.numBytes == 1 && search.getBytes.head > 0 &&
+          !Character.isDigit(search.getBytes.head.toInt) =>
       TextTemplate.of(by).map(replaced(search.getBytes.head, _))
     case _: Upper | _: Lower if isText(e.dataType) => Some(sameLetters)
     case f: FormatString => formatted(f)

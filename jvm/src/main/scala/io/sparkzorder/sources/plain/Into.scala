@@ -35,6 +35,8 @@ private[plain] final class Into(
     recovery: Recovery)
     extends PlainCommitter {
   private val runIds = mutable.Set.empty[String]
+  // readers take the copy for whole from then on
+  private var isMarked = false
   private lazy val directory = {
     val named = new Path(path)
     new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
@@ -107,6 +109,7 @@ private[plain] final class Into(
     directory.release()
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
     directory.markSuccess()
+    isMarked = true
     if (added.nonEmpty) {
       phases("index")(IndexUpdate.ofCopy(
         table.user,
@@ -136,7 +139,7 @@ private[plain] final class Into(
     throw ZOrderErrors.conflict(table.target.name, problem)
 
   override def abandon(cause: Throwable): Unit =
-    if (runIds.nonEmpty) {
+    if (runIds.nonEmpty && !isMarked) {
       Try {
         directory.clearOwn(runIds.toSet)
         directory.release()
@@ -163,6 +166,12 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     fs.mkdirs(root)
     if (!ExclusiveFile.create(fs, claimed, runId, runId.getBytes(UTF_8), conf)) {
       throw ZOrderErrors.targetNotEmpty(root.toString, claimed.getName)
+    }
+    // another statement may have filled the directory, and have released it, since it was found to be empty. A
+    // statement that loses the race for the claim leaves its temporary file for a moment
+    files().map(_.getName).find(n => n != claimed.getName && !n.startsWith("_tmp_")).foreach { n =>
+      release()
+      throw ZOrderErrors.targetNotEmpty(root.toString, n)
     }
   }
 

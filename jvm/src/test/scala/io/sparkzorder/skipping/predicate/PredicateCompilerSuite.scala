@@ -289,6 +289,11 @@ class PredicateCompilerSuite extends SkippingTestBase {
       |concat(s, b) > 'l'; array_min(array(a, b)) = 8; array_max(array(a, b)) = 99; sort_array(array(a, b))[0] > 7;
       |sort_array(array(a, b), false)[0] < 100; array(a) = array(9); elt(2, s, t) = 'm'; a - b > 0""")
 
+  testSkipping("a NUL that is replaced in a text of digits", "SELECT id c FROM range(10, 100)")(
+    hits =
+      """substring(replace(cast(c as string), '\0', 'ab'), 2, 1) = '5'; replace(cast(c as string), '\0', 'ab') = '15'""",
+    misses = "c > 200")
+
   testSkipping(
     "what texts begin with",
     "SELECT explode(array('C-001', 'C-002', 'C-01x')) c")(

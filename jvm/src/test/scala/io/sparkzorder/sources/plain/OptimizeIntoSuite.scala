@@ -90,6 +90,14 @@ class OptimizeIntoSuite extends OptimizeTestBase {
       first.release()
       second.requireEmpty()
 
+      // the first statement has ended before the second one claims the directory
+      val complete = new File(base, "copy/part-00000-1-c000.parquet")
+      assert(complete.createNewFile())
+      fails("ZORDER_TARGET_NOT_EMPTY", complete.getName)(second.claim("2"))
+      assert(new File(base, "copy").list().toSeq === Seq(complete.getName))
+      assert(complete.delete())
+      second.requireEmpty()
+
       val dir = new File(base, "table")
       write(shuffled(500, 3), dir)
       val go = new CountDownLatch(1)
