@@ -134,7 +134,11 @@ private[workload] final class NotedTable(
       // the message of the error may name a user
       logWarning(s"the workload of $root is not recorded any more by this driver: " +
         e.getClass.getName)
-    } else synchronized(if (notes.id == id) changed = true else unwritten :+= notes)
+    } else synchronized {
+      if (notes.id == id) changed = true
+      // if the day has ended meanwhile, later notes of the same id are waiting, and have all scans of these
+      else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
+    }
   }
 
   private def forget(of: String): Unit = {
