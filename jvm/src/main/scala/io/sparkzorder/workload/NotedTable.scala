@@ -45,7 +45,7 @@ private[workload] final class NotedTable(
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
   // of the index that the last scan has used
-  private var curves = Curves(null, 0, 0.0)
+  private[workload] var curves = Curves(null, 0, 0.0)
 
   // under the lock `writing`, which is taken before that of this object
   private val writing = new Object
