@@ -98,8 +98,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
 
   // readers of this release need no mark; readers of older releases skip a record with a mark
-  override protected def publish(number: Long, record: Record, phases: Phases)(
-      index: => Unit): Long = {
+  override protected def publish(number: Long, record: Record, phases: Phases): Long = {
     try state.markDone(number, record.run)
     catch { case NonFatal(e) => logWarning(s"record $number of $name has no mark", e) }
     0L
