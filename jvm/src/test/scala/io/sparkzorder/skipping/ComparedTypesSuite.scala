@@ -110,7 +110,8 @@ class ComparedTypesSuite extends GridTestBase {
       .map(h => h.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray)
     for (isText <- Seq(Seq(false), Seq(true, false)); values <- Seq("", "s")) withTable("t") {
       withTableDir { dir =>
-        for (text <- isText; (rows, i) <- (Seq('a', 'b', 'c', 'Z').map(of) :+ broken).zipWithIndex) {
+        for (text <- isText;
+          (rows, i) <- (Seq('a', 'b', 'c', 'Z').map(of) :+ broken).zipWithIndex) {
           ParquetTestFiles.ofBytes(
             new org.apache.hadoop.fs.Path(s"$dir/$text-$i.parquet"),
             text,
@@ -162,8 +163,10 @@ class ComparedTypesSuite extends GridTestBase {
         // the same files as bytes
         for (filter <- Seq("s = x'c3'", "s > x'62'", "s < x'5b'")) {
           val bytes = spark.read.schema("id BIGINT, s BINARY").parquet(dir.getPath).where(filter)
-          assert(bytes.selectExpr("hex(s)").collect().toSet ===
-            withoutSkipping(bytes.selectExpr("hex(s)").collect().toSet), filter)
+          assert(
+            bytes.selectExpr("hex(s)").collect().toSet ===
+              withoutSkipping(bytes.selectExpr("hex(s)").collect().toSet),
+            filter)
         }
       }
     }

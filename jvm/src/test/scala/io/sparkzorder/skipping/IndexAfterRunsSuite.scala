@@ -140,7 +140,8 @@ class IndexAfterRunsSuite extends OverlayTestBase {
     }
   }
 
-  test("PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none") {
+  test(
+    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none") {
     withTableDir { dir =>
       partitioned(dir)
       shadow(dir)

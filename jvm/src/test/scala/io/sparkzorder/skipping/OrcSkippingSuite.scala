@@ -123,7 +123,8 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
 
   private def checkCalendars(session: String, vectorized: String, calendars: Seq[Boolean]): Unit = {
     // the first exists in the Julian calendar alone, and the third in the Gregorian calendar alone
-    val labels = Seq("1500-02-29", "1000-01-01", "1582-10-10", "1582-10-04", "1582-10-15", "2020-01-01")
+    val labels =
+      Seq("1500-02-29", "1000-01-01", "1582-10-10", "1582-10-04", "1582-10-15", "2020-01-01")
     val days = labels.map {
       case "1500-02-29" => LocalDate.of(1500, 3, 1).toEpochDay
       case l => LocalDate.parse(l).toEpochDay

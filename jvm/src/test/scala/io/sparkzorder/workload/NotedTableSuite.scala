@@ -66,7 +66,8 @@ class NotedTableSuite extends AnyFunSuite {
       table.noteUnfiltered(1.0)
       passDays(1)
       table.noteUnfiltered(1.0)
-      FaultyFileSystem.failing(0)((o, p) => o == "create" && p.toString.contains(WorkloadStore.Name)) {
+      FaultyFileSystem.failing(0)((o, p) =>
+        o == "create" && p.toString.contains(WorkloadStore.Name)) {
         table.flush()
       }
       table.flush()

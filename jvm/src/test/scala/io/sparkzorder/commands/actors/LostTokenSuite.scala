@@ -146,7 +146,9 @@ class LostTokenSuite extends FaultyTables with Steps {
             sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2
           val commits = under(dir, "_commits").filterNot(n => n == "_1" || n == "_1_done")
           val run = under(dir, "_runs").filterNot { n =>
-            new String(java.nio.file.Files.readAllBytes(new File(dir, "_zorder/_commits/_1").toPath), "UTF-8")
+            new String(
+              java.nio.file.Files.readAllBytes(new File(dir, "_zorder/_commits/_1").toPath),
+              "UTF-8")
               .contains(n.stripPrefix("_"))
           }
           val taken = commits.map("_commits/" + _) ++ run.map("_runs/" + _)

@@ -40,11 +40,15 @@ class IndexRacesSuite extends FaultyTables {
 
   test("an index that is dropped when a statement has written it is a conflict") {
     withIndex { dir =>
-      fails("ZORDER_CONFLICT", "has dropped the index")(meanwhile(opening("/_index/_2"))(drop(dir)) {
+      fails(
+        "ZORDER_CONFLICT",
+        "has dropped the index")(meanwhile(opening("/_index/_2"))(drop(dir)) {
         sql(s"REFRESH ZORDER INDEX ON ${faulty(dir)}").collect()
       })
       assert(!index(dir))
-      fails("ZORDER_CONFLICT", "has dropped the index")(meanwhile(opening("/_index/_1"))(drop(dir)) {
+      fails(
+        "ZORDER_CONFLICT",
+        "has dropped the index")(meanwhile(opening("/_index/_1"))(drop(dir)) {
         sql(s"CREATE ZORDER INDEX ON ${faulty(dir)}").collect()
       })
       assert(!index(dir))
