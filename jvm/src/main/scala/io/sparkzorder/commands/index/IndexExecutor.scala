@@ -179,7 +179,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     }
     Try(result(generation, filesRead, reason, valuesMillis)) match {
       case Success(found) => found
-      case Failure(_: FileNotFoundException) if !newest.map(_.getPath).contains(generation.getPath) =>
+      case Failure(_: FileNotFoundException)
+          if !newest.map(_.getPath).contains(generation.getPath) =>
         resultOfNewest(filesRead, reason, valuesMillis)
       case Failure(e) => throw e
     }
