@@ -9,12 +9,28 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.parquet.example.data.simple.SimpleGroupFactory
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
+import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.MessageTypeParser
 
 import io.sparkzorder.table.DataFile
 
 /** Parquet files without Spark. */
 object ParquetTestFiles {
+
+  /** A file with a column `s` of bytes, which has no annotation or that of a text, and its number `id`. */
+  def ofBytes(path: Path, isText: Boolean, values: Seq[Array[Byte]]): Unit = {
+    val annotation = if (isText) "(STRING)" else ""
+    val schema = MessageTypeParser.parseMessageType(
+      s"message m { required int64 id; optional binary s $annotation; }")
+    val writer = ExampleParquetWriter.builder(path).withConf(new Configuration()).withType(schema)
+      .withDictionaryEncoding(false).build()
+    try values.zipWithIndex.foreach { case (value, i) =>
+        val group = new SimpleGroupFactory(schema).newGroup().append("id", i.toLong)
+        if (value != null) group.append("s", Binary.fromConstantByteArray(value))
+        writer.write(group)
+      }
+    finally writer.close()
+  }
 
   /** A file of two rows and so many columns of text, c0 and so on. */
   def withWideFile[T](columns: Int)(body: DataFile => T): T = {

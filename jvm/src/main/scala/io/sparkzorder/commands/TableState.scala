@@ -15,6 +15,7 @@ import org.apache.spark.sql.execution.command.CommandUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Record, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.Publisher
@@ -88,10 +89,30 @@ private[sparkzorder] final class TableState(
 
   /** Publishes the committed runs that are not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {
-    val runs = new Publisher(state).rollForward()
+    val log = TableLog.read(state)
+    val runs = indexingEnded(log.unfinished)(new Publisher(state).rollForward(log))
     IndexUpdate.recovered(user, state, runs, target)
     runs
   }
+
+  /** Publishes a run. The caller updates the index, except after a conflict. */
+  def publish(number: Long, record: Record): Unit =
+    indexingEnded(Seq(number -> record))(new Publisher(state).publish(number, record))
+
+  /**
+   * Updates the index if the publish of some runs fails although the runs have ended: they have a conflict in
+   * some folders and are published in the others, and no later run updates the index for these.
+   */
+  private def indexingEnded[T](runs: Seq[(Long, Record)])(publish: => T): T =
+    try publish
+    catch {
+      case e: ZOrderException =>
+        Try {
+          val ended = runs.filter { case (number, _) => state.isDone(number) }.map(_._2)
+          IndexUpdate.recovered(user, state, ended, target)
+        }.failed.foreach(e.addSuppressed)
+        throw e
+    }
 
   /** Runs `body`, which may exchange files. Then refreshes the session, even after a failure. */
   def exchanging[T](body: => T): T = {

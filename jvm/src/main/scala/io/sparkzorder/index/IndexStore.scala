@@ -3,9 +3,9 @@
 
 package io.sparkzorder.index
 
-import java.io.{FileNotFoundException, InterruptedIOException}
+import java.io.{FileNotFoundException, InterruptedIOException, IOException}
 import java.net.{SocketException, UnknownHostException}
-import java.nio.file.AccessDeniedException
+import java.nio.file.{AccessDeniedException, NoSuchFileException}
 import java.util.UUID
 import javax.net.ssl.SSLException
 
@@ -71,6 +71,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
    *   generation says
    * @return the new generation; None when the newest generation has a newer format version and is
    *   therefore left alone
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST if the table was overwritten meanwhile
    */
   def change(
       make: Option[IndexBefore] => IndexChange,
@@ -95,27 +96,34 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           val hadValues = was.flatMap(_.values)
           val values = change.values.orElse(hadValues)
           val header = IndexFormat.header(part.content, change.chosen, int96, part.parts, values)
-          val written = write(part.content, header, next)
+          val written =
+            try write(part.content, header, next)
+            catch {
+              // the index was dropped, and its directory with it
+              case e: IOException if left > 0 && IndexStore.isMissing(e) =>
+                requireState()
+                false
+            }
           val after = list()
           // another identity: the index was dropped and created again, so the new generation may need files
           // that are gone
           val known = identities(listed).toSet
           val isOther = last.isDefined && known.nonEmpty && identities(after).toSet != known
           // if this writer was slow, others may have written, and removed again, a generation of the same number
-          def isNewest = generationsIn(after).headOption.exists(_.getPath.getName == next.getName)
-          if (written && !isOther && isNewest) {
+          val newest = generationsIn(after).headOption.filter(_.getPath.getName == next.getName)
+          if (written && !isOther && newest.isDefined) {
             removeBefore(
               last,
               before.toSeq.flatMap(_.partNames) ++ part.parts.map(_.name),
               valuesOf(was.toSeq :+ header))
-            Some(fs.getFileStatus(next))
+            newest
           } else if (left > 0) {
             if (written && isOther) {
               val _ = fs.delete(next, false)
             } else if (written) removeStale(next)
             attempt(left - 1)
           } else
-            throw new java.io.IOException(s"other writers kept changing the index in $directory")
+            throw new IOException(s"other writers kept changing the index in $directory")
         }
       }
 
@@ -126,6 +134,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           case Right(before) => from(before)
         }
       } catch {
+        // another session has dropped the index, or has written two generations and removed this one
+        case _: UnreadableIndexException if left > 0 && last.exists(isGone) => attempt(left - 1)
         case e: UnreadableIndexException =>
           last.foreach(generation =>
             logWarning(
@@ -151,9 +161,16 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       })
     catch { case NonFatal(e) => Left(e) }
 
+  private def isGone(generation: FileStatus): Boolean = !generations().exists(s =>
+    s.getPath == generation.getPath && s.getLen == generation.getLen &&
+      s.getModificationTime == generation.getModificationTime)
+
+  private def requireState(): Unit =
+    if (!fs.exists(directory.getParent)) throw ZOrderErrors.stateLost(root.toString)
+
   private def write(content: IndexContent, header: IndexHeader, path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
-    if (!fs.exists(directory.getParent)) throw new FileNotFoundException(s"${directory.getParent}")
+    requireState()
     fs.mkdirs(directory)
     // two writers at once may create two such files: the identity is the names of both
     if (identities(list()).isEmpty) {
@@ -300,6 +317,12 @@ private[sparkzorder] object IndexStore {
       case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
       case _ => false
     }
+
+  /** True for the error of a write whose directory was removed. */
+  private def isMissing(e: IOException): Boolean = e match {
+    case _: FileNotFoundException | _: NoSuchFileException => !mayPass(e)
+    case _ => false
+  }
 
   private def isSame(before: IndexHeader, change: IndexChange, readsInt96: Boolean): Boolean =
     change.keepsOthers && change.added.files.size == 0 && change.gone.isEmpty &&

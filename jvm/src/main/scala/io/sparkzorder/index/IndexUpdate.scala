@@ -6,13 +6,13 @@ package io.sparkzorder.index
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.log.{Record, Shadows, StateDirectory}
+import io.sparkzorder.log.{Record, Shadows, StateDirectory, TableLog}
 import io.sparkzorder.table.{DataFile, DataFormat, Target}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{NameList, Paths}
@@ -47,8 +47,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
   }
 
   /**
-   * Updates the index after this statement published runs that other statements had committed.
-   * Reads the footers of the files that those runs wrote.
+   * Updates the index after this statement published runs that other statements had committed, published
+   * shadows, or published a run only in part. Reads the footers of the files that those runs wrote.
    *
    * @param records what was published just now, in their order
    * @param target the table
@@ -63,11 +63,13 @@ private[sparkzorder] object IndexUpdate extends Logging {
       val conf = session.sessionState.newHadoopConf()
       // an undo brings files back; it is no reason to make an index where there is none
       if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
-        val files = added(state, done)
+        val now = filesIn(state, done)
+        val files = added(now, done)
         val names = files.flatMap(f => Relative.below(state.root, f.path)).toSet
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
-        update(session, state, target, ordering, replaced(done) ++ names) { choice =>
+        val gone = replaced(done, now) ++ shadowsOf(state, done) ++ names
+        update(session, state, target, ordering, gone) { choice =>
           new IndexBuild(session, state.root, choice, format = target.format).of(files).content
         }
       }
@@ -155,13 +157,17 @@ private[sparkzorder] object IndexUpdate extends Logging {
     try body
     catch { case NonFatal(e) => logWarning(s"the index of $root was not updated", e) }
 
+  /** The entries of the folders of some runs as they are now, by folder and name. */
+  private def filesIn(state: StateDirectory, records: Seq[Record]): FilesByFolder =
+    records.flatMap(_.changes.map(_.folder)).distinct.map { folder =>
+      val listed = Try(state.fs.listStatus(Paths.folder(state.root, folder)).toSeq).getOrElse(Nil)
+      folder -> listed.map(s => s.getPath.getName -> s).toMap
+    }.toMap
+
   /** Files that runs added and that are in their folders now. */
-  private def added(state: StateDirectory, records: Seq[Record]): Seq[DataFile] =
+  private def added(now: FilesByFolder, records: Seq[Record]): Seq[DataFile] =
     records.flatMap(_.changes).groupBy(_.folder).toSeq.flatMap { case (folder, changes) =>
-      val names = changes.flatMap(_.added.map(_.name)).toSet
-      val path = Paths.folder(state.root, folder)
-      val listed = Try(state.fs.listStatus(path).toSeq).getOrElse(Nil)
-      listed.filter(s => names(s.getPath.getName)).map(DataFile.alone)
+      changes.flatMap(_.added.map(_.name)).distinct.flatMap(now(folder).get).map(DataFile.alone)
     }
 
   /** Where each staged file goes, by its name. */
@@ -172,6 +178,26 @@ private[sparkzorder] object IndexUpdate extends Logging {
         a.staged -> c.path(place)
       }).toMap
 
-  private def replaced(records: Seq[Record]): Set[String] =
-    records.flatMap(_.changes.flatMap(c => c.replaced.map(r => c.path(r.name)))).toSet
+  /** @param now the present files: a file that a conflict has put back keeps its entry */
+  private def replaced(records: Seq[Record], now: FilesByFolder = Map.empty): Set[String] =
+    records.flatMap(_.changes.flatMap { c =>
+      val there = now.getOrElse(c.folder, Map.empty)
+      c.replaced.filterNot(r => there.get(r.name).exists(r.is)).map(r => c.path(r.name))
+    }).toSet
+
+  /** Paths of the hidden files of shadows that some runs have published. */
+  private def shadowsOf(state: StateDirectory, records: Seq[Record]): Set[String] = {
+    val published = for (r <- records; run <- r.publishedRuns; c <- r.changes) yield run -> c.folder
+    if (published.isEmpty) Set.empty
+    else {
+      val isPublished = published.toSet
+      (for {
+        (_, r) <- TableLog.read(state).all
+        c <- r.changes if isPublished(r.run -> c.folder)
+        a <- c.added
+      } yield c.path(Shadows.placeOf(r.run, a))).toSet
+    }
+  }
+
+  private type FilesByFolder = Map[String, Map[String, FileStatus]]
 }

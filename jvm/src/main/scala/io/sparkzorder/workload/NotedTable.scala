@@ -45,7 +45,7 @@ private[workload] final class NotedTable(
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
   // for the index that the last scan has used
-  private var curves = Curves(null, 0, 0.0)
+  private[workload] var curves = Curves(null, 0, 0.0)
 
   // under the lock `writing`, which is taken before that of this object
   private val writing = new Object
@@ -134,7 +134,11 @@ private[workload] final class NotedTable(
       // the message of the error may name a user
       logWarning(s"the workload of $root is not recorded any more by this driver: " +
         e.getClass.getName)
-    } else synchronized(if (notes.id == id) changed = true else unwritten :+= notes)
+    } else synchronized {
+      if (notes.id == id) changed = true
+      // if the day has ended meanwhile, later notes of the same id are waiting, and have all scans of these
+      else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
+    }
   }
 
   private def forget(of: String): Unit = {

@@ -12,6 +12,7 @@ import java.util.concurrent.{
   ThreadPoolExecutor,
   TimeUnit
 }
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -38,7 +39,7 @@ import io.sparkzorder.util.NameList
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
   private val MinutesBetweenWrites = 5L
-  private val tables = new ConcurrentHashMap[Path, NotedTable]
+  private[workload] val tables = new ConcurrentHashMap[Path, NotedTable]
 
   /**
    * Notes a scan.
@@ -123,6 +124,9 @@ private[sparkzorder] object WorkloadCapture extends Logging {
  */
 private[sparkzorder] object LaterNotes extends Logging {
   private val MaxWaiting = 1000
+
+  /** How many values the filters of all waiting scans may have. */
+  private[workload] val MaxValues = 1000000
   private val MaxWaitSeconds = 30L
 
   // lazy: most sessions make no notes
@@ -137,8 +141,21 @@ private[sparkzorder] object LaterNotes extends Logging {
     (body: Runnable, _: ThreadPoolExecutor) =>
       body match {
         case marker: Marker => marker.run()
+        case note: Note => note.end()
         case _ =>
       })
+
+  // of the notes that wait, and of the note that is being made
+  private val values = new AtomicLong
+
+  private final class Note(what: String, has: Int, make: () => Unit) extends Runnable {
+    override def run(): Unit =
+      try make()
+      catch { case e @ (_: LinkageError | NonFatal(_)) => logDebug(s"$what was not noted", e) }
+      finally end()
+
+    def end(): Unit = { val _ = values.addAndGet(-has.toLong) }
+  }
 
   private final class Marker extends Runnable {
     val reached = new CountDownLatch(1)
@@ -147,15 +164,14 @@ private[sparkzorder] object LaterNotes extends Logging {
 
   @volatile private var isUsed = false
 
-  /** @param what names the scan in a message of the log */
-  def add(what: String)(note: => Unit): Unit = {
+  /**
+   * @param what names the scan in a message of the log
+   * @param has how many values the filters of the scan have
+   */
+  def add(what: String, has: Int)(note: => Unit): Unit = {
     isUsed = true
-    executor.execute { () =>
-      try note
-      catch {
-        case e @ (_: LinkageError | NonFatal(_)) => logDebug(s"$what was not noted", e)
-      }
-    }
+    val made = new Note(what, has, () => note)
+    if (values.addAndGet(has.toLong) <= MaxValues) executor.execute(made) else made.end()
   }
 
   /** Waits until all notes that were added before are made, but not longer than [[MaxWaitSeconds]]. */

@@ -77,6 +77,38 @@ class IndexPartsFaultsSuite extends IndexPartsTestBase {
     }
   }
 
+  test("an index that is dropped while a generation is written is made again; just after it, it is gone") {
+    withRoot { (dir, store) =>
+      val (a, b) = (entries(new Random(1), 0, 40), entries(new Random(2), 40, 3))
+      apply(store, a)
+      // the first rename gives the new generation its name
+      val once = new AtomicBoolean
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.getName == "_2" && once.compareAndSet(false, true)) {
+          FaultyFileSystem.withoutHook(store.drop())
+        }
+      }(apply(store, b))
+      assert(once.get)
+      assert(plain(read(store)) === plain(IndexContent.of(b)))
+      // the second listing is that of the clean-up
+      var lists = -1
+      val written = FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "rename" && path.getName == "_2") lists = 0
+        if (operation == "list" && path.getName == "_index" && lists >= 0) {
+          lists += 1
+          if (lists == 2) FaultyFileSystem.withoutHook(store.drop())
+        }
+      }(apply(store, a))
+      assert(lists >= 2)
+      assert(written.getPath.getName === "_2")
+      assert(!store.exists)
+      assert(org.apache.commons.io.FileUtils.deleteQuietly(new File(dir, "_zorder")))
+      val lost = intercept[ZOrderException](apply(store, a))
+      assert(lost.getMessage.contains("ZORDER_STATE_LOST"))
+      assert(!new File(dir, "_zorder").exists())
+    }
+  }
+
   test("writers at once: everybody's files are there, and no part is missing") {
     IndexParts.withoutSmall {
       withRoot { (_, store) =>

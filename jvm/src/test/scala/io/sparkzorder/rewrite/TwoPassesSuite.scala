@@ -295,14 +295,20 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val before = TestAccess.shuffleFiles
+      @volatile var there = Set.empty[Int]
+      def shuffles: Set[Int] = (TestAccess.shuffleFiles -- before).map(_.split('_')(1).toInt)
       FaultyFileSystem.withHook((o, p) =>
         if (o == "create" && p.getName.startsWith("_new_")) {
-          assert((TestAccess.shuffleFiles -- before).nonEmpty)
+          there ++= shuffles
           throw new FaultyFileSystem.Injected(s"$o $p")
         }) {
-        intercept[Exception](sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect())
+        // in tests, Spark 4.1 removes the files of each query
+        withSQLConf("spark.sql.classic.shuffleDependency.fileCleanup.enabled" -> "false") {
+          intercept[Exception](sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b)").collect())
+        }
       }
-      eventually(timeout(10.seconds))(assert((TestAccess.shuffleFiles -- before) === Set()))
+      // others are of samples
+      eventually(timeout(10.seconds))(assert(!shuffles(there.max)))
     }
   }
 

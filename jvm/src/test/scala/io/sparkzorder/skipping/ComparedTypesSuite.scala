@@ -5,6 +5,8 @@ package io.sparkzorder.skipping
 
 import org.scalatest.tagobjects.Slow
 
+import io.sparkzorder.ParquetTestFiles
+
 /** Columns that are compared with values of other types, as BI tools and other databases do. */
 class ComparedTypesSuite extends GridTestBase {
   private val ansi = "spark.sql.ansi.enabled"
@@ -97,6 +99,75 @@ class ComparedTypesSuite extends GridTestBase {
         assert(kept("cast(w as double) < -1e30") === 1)
         assert(kept("cast(w as double) = 0") === 1)
         assert(kept("w = '0'") === 1)
+      }
+    }
+  }
+
+  test("a STRING over bytes without annotation in the file") {
+    def of(first: Char): Seq[Array[Byte]] =
+      (0 until 20).map(i => s"$first${"%02d".format(i)} Ä".getBytes("UTF-8")) :+ null
+    val broken = Seq("ff41", "c3", "80", "4100", "c328", "f0288c28", "61c3")
+      .map(h => h.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray)
+    for (isText <- Seq(Seq(false), Seq(true, false)); values <- Seq("", "s")) withTable("t") {
+      withTableDir { dir =>
+        for (text <- isText;
+          (rows, i) <- (Seq('a', 'b', 'c', 'Z').map(of) :+ broken).zipWithIndex) {
+          ParquetTestFiles.ofBytes(
+            new org.apache.hadoop.fs.Path(s"$dir/$text-$i.parquet"),
+            text,
+            rows)
+        }
+        sql(s"CREATE TABLE t (id BIGINT, s STRING) USING parquet LOCATION '$dir' " +
+          s"TBLPROPERTIES ('zorder.index.values' = '$values')")
+        val pushdown = "spark.sql.parquet.filterPushdown" -> "false"
+        def check(): Seq[Int] = Seq(
+          "s = 'b07 Ä'",
+          "s IN ('b07 Ä', 'c19 Ä')",
+          "s <=> 'b07 Ä'",
+          "s > 'c'",
+          "s < 'a01'",
+          "s <= 'a00 Ä'",
+          "s BETWEEN 'Z' AND 'a05'",
+          "s LIKE 'b1%'",
+          "s LIKE '%Ä'",
+          "startswith(s, 'c0')",
+          "substr(s, 1, 1) = 'Z'",
+          "upper(s) = 'B07 Ä'",
+          "lower(s) LIKE 'z%'",
+          "length(s) = 6",
+          "length(s) = 1",
+          "octet_length(s) = 2",
+          "s IS NULL",
+          "s IS NOT NULL AND s < 'A'",
+          "cast(s AS BINARY) = x'ff41'",
+          "cast(s AS BINARY) >= x'c3'",
+          "s = cast(x'c3' AS STRING)",
+          "s >= cast(x'80' AS STRING)",
+          "hex(s) = '80'",
+          "s RLIKE '^b0'",
+          "s != 'a00 Ä'",
+          "NOT s LIKE 'a%'",
+          "trim(s) = 'c05 Ä'",
+          "concat(s, 'x') = 'b07 Äx'").map { filter =>
+          val found = spark.table("t").where(filter)
+          val kept = keptFiles(found)
+          val without = withoutSkipping(inConf(pushdown)(bag(found)))
+          assert(bag(found) === without, filter)
+          kept
+        }
+        sql("CREATE ZORDER INDEX ON t").collect()
+        val kept = check()
+        info(s"$isText $values: $kept")
+        fails("ZORDER_INCOMPATIBLE_SCHEMAS", "STRING in the catalog but BINARY")(
+          sql("OPTIMIZE t FULL ZORDER BY (s)").collect())
+        // the same files as bytes
+        for (filter <- Seq("s = x'c3'", "s > x'62'", "s < x'5b'")) {
+          val bytes = spark.read.schema("id BIGINT, s BINARY").parquet(dir.getPath).where(filter)
+          assert(
+            bytes.selectExpr("hex(s)").collect().toSet ===
+              withoutSkipping(bytes.selectExpr("hex(s)").collect().toSet),
+            filter)
+        }
       }
     }
   }

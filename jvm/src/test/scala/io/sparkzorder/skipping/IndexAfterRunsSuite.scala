@@ -100,6 +100,88 @@ class IndexAfterRunsSuite extends OverlayTestBase {
     }
   }
 
+  /** Deletes a file of a partition, which a run is about to hide, while `statement` runs. */
+  private def conflicting(dir: File, statement: String): Unit = {
+    val victim = new File(dir, "p=1").listFiles().filter(_.getName.endsWith(".parquet")).head
+    val _ = FaultyFileSystem.withHook { (operation, path) =>
+      if (operation == "rename" && path.toString.contains("/p=1/") &&
+        path.getName.startsWith("_old_") && victim.exists()) {
+        assert(victim.delete())
+      }
+    }(fails("ZORDER_PUBLISH_CONFLICT", "p=1")(sql(statement).collect()))
+  }
+
+  private def shadow(dir: File): Unit = {
+    val path = s"parquet.`faulty://${dir.getAbsolutePath}`"
+    val _ = sql(
+      s"OPTIMIZE TABLE $path ZORDER BY (a, b) OPTIONS ('publish' 'shadow', ${sizeFor(dir, 6)})")
+      .collect()
+  }
+
+  private def publish(dir: File): String = s"PUBLISH LAYOUT 'faulty://${dir.getAbsolutePath}'"
+
+  for (isShadow <- Seq(false, true)) {
+    test(
+      s"a conflict in one folder of ${if (isShadow) "PUBLISH LAYOUT" else "OPTIMIZE"}: new files of the " +
+        "others are known, and old files that stay") {
+      withTableDir { dir =>
+        partitioned(dir)
+        sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+        if (isShadow) shadow(dir)
+        conflicting(dir, if (isShadow) publish(dir) else statement(dir))
+        val (of0, of1) = listed(dir).partition(_._1.startsWith("p=0"))
+        assert(of0.size > 1 && of1.size === 1)
+        assert(of0.subsetOf(entries(dir)))
+        assert(of1.subsetOf(entries(dir)))
+        assert(!entries(dir).exists(_._1.contains("_zorder_")))
+        val found = read(dir).where("a < 500")
+        assert(bag(found) === withoutExtension(bag(read(dir).where("a < 500"))))
+      }
+    }
+  }
+
+  test(
+    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none") {
+    withTableDir { dir =>
+      partitioned(dir)
+      shadow(dir)
+      val (rows, before, files) = (bag(read(dir)), entries(dir), snapshot(dir))
+      assert(before.exists(_._1.contains("_zorder_")))
+      // the trial renames, the last moves of hidden files and the record
+      for (step <- Seq("_trial", "_new_", "_waiting", "_commits/_2")) {
+        FaultyFileSystem.withHook { (operation, path) =>
+          if ((operation == "rename" || operation == "create") && path.toString.contains(step)) {
+            throw new FaultyFileSystem.Injected(s"$operation $path")
+          }
+        }(intercept[Exception](sql(publish(dir)).collect()))
+        assert(entries(dir) === before, step)
+        assert(bag(read(dir)) === rows, step)
+        assert(withoutExtension(bag(read(dir))) === rows, step)
+      }
+      assert(files.keySet.filter(_.endsWith(".parquet")).subsetOf(snapshot(dir).keySet))
+      sql(publish(dir)).collect()
+      assert(bag(read(dir)) === rows)
+      assert(entries(dir) === listed(dir))
+      assert(keptOf(read(dir).where("a = 5")) < dataFiles(dir).size)
+      checkState(dir)
+    }
+  }
+
+  test("a conflict in one folder while RECOVER LAYOUT publishes a run: the files of the others are known") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+      assert(killedAt(0, dir))
+      val victim = new File(dir, "p=1").listFiles().filter(_.getName.endsWith(".parquet")).head
+      assert(victim.delete())
+      fails("ZORDER_PUBLISH_CONFLICT", "p=1")(sql(s"RECOVER LAYOUT '$dir'").collect())
+      val (of0, of1) = listed(dir).partition(_._1.startsWith("p=0"))
+      assert(of0.size > 1 && of1.size === 1)
+      assert(of0.subsetOf(entries(dir)))
+      assert(of1.subsetOf(entries(dir)))
+    }
+  }
+
   test("INTO of a table without rows") {
     withTempDir { base =>
       val dir = new File(base.getCanonicalFile, "table")

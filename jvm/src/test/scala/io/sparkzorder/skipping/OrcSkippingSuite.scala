@@ -3,10 +3,14 @@
 
 package io.sparkzorder.skipping
 
+import java.time.LocalDate
 import java.util.TimeZone
 
 import scala.util.Random
 
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.hive.ql.exec.vector.{DateColumnVector, TimestampColumnVector}
+import org.apache.orc.{OrcFile, TypeDescription}
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -104,6 +108,84 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
       assert(keptFiles(read(dir).where("t = date'1500-03-01'")) === 1)
       assert(keptFiles(read(dir).where("t = date'2020-03-01'")) === 2)
     }
+  }
+
+  test("dates and times before 1582 in files of both calendars, rewritten and pruned")(
+    checkCalendars("false", "true", Seq(true, false)))
+
+  test("dates and times before 1582: other settings, and files of one calendar", Slow) {
+    for {
+      session <- Seq("false", "true")
+      vectorized <- Seq("true", "false")
+      calendars <- Seq(Seq(true), Seq(false), Seq(true, false))
+    } checkCalendars(session, vectorized, calendars)
+  }
+
+  private def checkCalendars(session: String, vectorized: String, calendars: Seq[Boolean]): Unit = {
+    // the first exists in the Julian calendar alone, and the third in the Gregorian calendar alone
+    val labels =
+      Seq("1500-02-29", "1000-01-01", "1582-10-10", "1582-10-04", "1582-10-15", "2020-01-01")
+    val days = labels.map {
+      case "1500-02-29" => LocalDate.of(1500, 3, 1).toEpochDay
+      case l => LocalDate.parse(l).toEpochDay
+    }
+    withSQLConf(
+      "orc.proleptic.gregorian" -> session,
+      "spark.sql.orc.enableVectorizedReader" -> vectorized) {
+      withTableDir { dir =>
+        assert(dir.mkdirs())
+        for (proleptic <- calendars; (day, i) <- days.zipWithIndex) {
+          calendarFile(new java.io.File(dir, s"$proleptic-$i.orc"), proleptic, Seq(day, day + 1))
+        }
+        val values = read(dir).selectExpr("string(d)", "string(t)").distinct().collect().toSeq
+        def check(): Unit = for {
+          r <- values
+          op <- Seq("=", "<", ">=")
+          filter <- Seq(s"d $op date'${r.getString(0)}'", s"t $op timestamp'${r.getString(1)}'")
+        } {
+          val found = read(dir).where(filter)
+          keptFiles(found)
+          if (op == "=") assert(bag(found) === withoutSkipping(bag(found)), filter)
+        }
+        createOrcIndex(dir)
+        check()
+        // another session may have another setting than the session of the index
+        for (other <- Seq("true", "false")) withSQLConf("orc.proleptic.gregorian" -> other) {
+          for (r <- read(dir).selectExpr("string(d)").distinct().collect()) {
+            keptFiles(read(dir).where(s"d = date'${r.getString(0)}'"))
+          }
+        }
+        val rows = bag(read(dir))
+        withClue(s"$session $vectorized $calendars ") {
+          // other writers than Spark may write nanoseconds
+          val options = s"OPTIONS ('allowTypeChange' 'true', ${sizeFor(dir, 3)})"
+          optimizeOrc(dir, s"FULL ZORDER BY (d) $options")
+          assert(bag(read(dir)) === rows)
+          check()
+        }
+      }
+    }
+  }
+
+  /** One file by ORC's own writer, whose days count in one of the calendars. */
+  private def calendarFile(file: java.io.File, isProleptic: Boolean, days: Seq[Long]): Unit = {
+    val schema = TypeDescription.fromString("struct<id:int,d:date,t:timestamp>")
+    val options = OrcFile.writerOptions(spark.sessionState.newHadoopConf()).setSchema(schema)
+      .setProlepticGregorian(isProleptic)
+    val writer = OrcFile.createWriter(new Path(null, null, file.getPath), options)
+    val batch = schema.createRowBatch()
+    batch.size = days.size
+    val dates = batch.cols(1).asInstanceOf[DateColumnVector]
+    val times = batch.cols(2).asInstanceOf[TimestampColumnVector]
+    dates.changeCalendar(isProleptic, false)
+    times.changeCalendar(isProleptic, false)
+    days.zipWithIndex.foreach { case (day, i) =>
+      dates.vector(i) = day
+      times.time(i) = day * 86400000L + 3600000L
+      times.nanos(i) = 0
+    }
+    writer.addRowBatch(batch)
+    writer.close()
   }
 
   test("CHAR: values are found with their padding and without, by a table and by its files", Slow) {

@@ -10,7 +10,7 @@ import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.sparkzorder.TestAccess
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.workload.RecordedScans
+import io.sparkzorder.workload.{RecordedScans, WorkloadCapture}
 
 /** The record of the workload and ZORDER BY AUTO, the same for each format. */
 trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
@@ -86,6 +86,16 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       assert(removed.nonEmpty && removed.forall(_.getBoolean(5)))
       assert(workload.isEmpty)
       assert(t.count() === 8000)
+    }
+  }
+
+  common("the notes of a scan do not keep the bounds of the files in memory") {
+    onTable() {
+      WorkloadCapture.clear()
+      ask(t.where("a = 5"))
+      assert(workload.map(columnsOf) === Seq(Seq("a" -> "point")))
+      // an object without a field
+      assert(RecordedScans.identities.map(_.getClass) === Seq(classOf[Object]))
     }
   }
 

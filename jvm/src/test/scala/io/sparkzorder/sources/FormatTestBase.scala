@@ -9,9 +9,11 @@ import java.nio.file.Files
 import scala.collection.JavaConverters._
 
 import org.scalatest.Tag
+import org.scalatest.time.SpanSugar._
 
+import org.apache.spark.scheduler.{SparkListener, SparkListenerTaskEnd}
 import org.apache.spark.sql.{DataFrame, Row}
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.rewrite.OptimizeResult
@@ -82,6 +84,26 @@ abstract class FormatTestBase extends OptimizeTestBase {
       columns = Seq(Seq("a"), Seq("b")),
       options = Map("targetFileSize" -> "4k") ++ options)
     new LatchedRun(SparkLine.session(spark), table, clauses, () => before).run()
+  }
+
+  /** Runs a write that must fail in its tasks, and checks that the files of its shuffle go. */
+  protected def failingWrite(body: => Any): Unit = {
+    def shuffles: Set[Int] = TestAccess.shuffleFiles.map(_.split('_')(1).toInt)
+    @volatile var seen = Set.empty[Int]
+    val listener = new SparkListener {
+      override def onTaskEnd(end: SparkListenerTaskEnd): Unit =
+        if (end.reason != org.apache.spark.Success) seen ++= shuffles
+    }
+    spark.sparkContext.addSparkListener(listener)
+    // in tests, Spark 4.1 removes the files of each query
+    try withSQLConf("spark.sql.classic.shuffleDependency.fileCleanup.enabled" -> "false") {
+        intercept[Exception](body)
+        TestAccess.drainListeners(spark.sparkContext)
+      }
+    finally spark.sparkContext.removeSparkListener(listener)
+    // others are of samples, or of Delta's snapshot
+    val own = seen.max
+    eventually(timeout(5.seconds))(assert(!shuffles(own)))
   }
 
   /** Runs OPTIMIZE and checks that the table has the same rows as before. */

@@ -38,6 +38,12 @@ object RecordedScans {
     ()
   }
 
+  /** By what the notes of this driver recognise the bounds of which they know distributions. */
+  def identities: Seq[AnyRef] = {
+    val all = WorkloadCapture.tables.values.toArray(Array.empty[NotedTable]).toSeq
+    all.map(_.curves.identity).filter(_ != null)
+  }
+
   /**
    * The record of some days, the last day first.
    *

@@ -51,7 +51,7 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
    */
   private def checkLost(table: TableState): Unit =
     Try(new TableLister(table.user, table.target).list()) match {
-      case Success(files) => new LostRecords(table.state).check(files.tokens, files)
+      case Success(files) => new LostRecords(table.state).checkAll(files)
       case Failure(e) =>
         logWarning(
           s"folders of ${table.target.name} were not searched for runs without a record",

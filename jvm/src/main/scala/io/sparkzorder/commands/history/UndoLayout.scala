@@ -20,7 +20,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
-import io.sparkzorder.log.publish.{Committer, Markers, Publisher, Undo, UndoClaim}
+import io.sparkzorder.log.publish.{Committer, Markers, Undo, UndoClaim}
 import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
@@ -128,7 +128,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       val committed = new Committer(state, target.name)
         .commit(record, () => requirePossible(claimed), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
-      new Publisher(state).publish(committed, record)
+      table.publish(committed, record)
       claim.settle()
       IndexUpdate.recovered(session, state, Seq(record), target)
       UndoLayout.row(

@@ -3,7 +3,10 @@
 
 package io.sparkzorder.commands.index
 
-import scala.util.Try
+import java.io.FileNotFoundException
+
+import scala.annotation.tailrec
+import scala.util.{Failure, Success, Try}
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -51,7 +54,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
-      case Some(newest) if ifNotExists => result(newest, 0L, Some("the index exists already"))
+      case Some(_) if ifNotExists => resultOfNewest(0L, Some("the index exists already"))
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
         val named = values.map(text =>
@@ -66,7 +69,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
             named.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
         catch {
           case e: ZOrderException if ifNotExists && e.isIndexExists =>
-            result(store.generations().head, 0L, Some("the index exists already"))
+            resultOfNewest(0L, Some("the index exists already"))
         }
     }
   }
@@ -119,6 +122,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     def make(before: Option[IndexBefore]) = {
       // the columns of this statement would replace those that the other statement has chosen
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
+      // another statement has dropped the index; an index that cannot be read is made again
+      if (!isNew && before.isEmpty && !store.exists) throw ZOrderErrors.indexNotFound(target.name)
       // The files are listed after the index was read. In the other order, another statement may add a file
       // to the table and to the index in between, and this file would be taken for a removed file.
       val listed = phases("list")(readFiles())
@@ -146,7 +151,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       IndexChange(built.content, gone, usable.isDefined, chosen, headed)
     }
     val written = store.change(make, int96)
-    val generation = written.getOrElse {
+    if (written.isEmpty) {
       throw ZOrderErrors.stateUnreadable(
         store.generations().head.getPath.toString,
         "the index is of a newer version")
@@ -159,7 +164,26 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       s"${unreadable.size} files could not be read and are not in the index, such as $f")
     val reasons = unreadableFiles ++ unknownColumns ++ missingValues
     val reason = Some(reasons.mkString("; ")).filter(_.nonEmpty)
-    result(store.generations().headOption.getOrElse(generation), read, reason, millis)
+    resultOfNewest(read, reason, millis)
+  }
+
+  /** [[result]] for the generation that is the newest now; other statements may remove generations. */
+  @tailrec
+  private def resultOfNewest(
+      filesRead: Long,
+      reason: Option[String],
+      valuesMillis: Long = 0L): IndexResult = {
+    def newest = store.generations().headOption
+    val generation = newest.getOrElse {
+      throw ZOrderErrors.conflict(target.name, "another statement has dropped the index")
+    }
+    Try(result(generation, filesRead, reason, valuesMillis)) match {
+      case Success(found) => found
+      case Failure(_: FileNotFoundException)
+          if !newest.map(_.getPath).contains(generation.getPath) =>
+        resultOfNewest(filesRead, reason, valuesMillis)
+      case Failure(e) => throw e
+    }
   }
 
   /**

@@ -69,10 +69,10 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   /**
    * Finishes the runs that were committed and not finished, and returns their records.
    *
+   * @param log the records as they are now
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published
    */
-  def rollForward(): Seq[Record] = {
-    val log = TableLog.read(state)
+  def rollForward(log: TableLog = TableLog.read(state)): Seq[Record] = {
     log.unfinished.foreach { case (number, record) =>
       if (!log.isAbandoned(record.run)) new OpenRun(number, record).requireNoDoubt()
     }

@@ -76,7 +76,14 @@ private[delta] final class DeltaRows(
       laidOut: Frame,
       pass: Option[PlannedPass]): StagedFiles[DeltaFile] = {
     session.listenerManager.register(shuffled)
-    val actions = withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
+    val actions =
+      try withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
+      catch {
+        case NonFatal(e) =>
+          // the event of the failure ends the shuffle, and `close` would unregister the listener before
+          val _ = shuffled.get
+          throw e
+      }
     val written = actions.collect { case a: AddFile => a }
     try {
       actions.filterNot(_.isInstanceOf[AddFile]).foreach(other =>
@@ -248,7 +255,7 @@ private final class ShuffleOfWrite extends QueryExecutionListener {
 
   override def onFailure(name: String, query: QueryExecution, e: Exception): Unit =
     if (name == "deltaTransactionalWrite") {
-      val _ = Try(FileWriter.endShuffles(query.executedPlan))
+      val _ = bytes.complete(Try(FileWriter.endShuffles(query.executedPlan)).getOrElse(0L))
     }
 
   /** 0 if Spark's listeners are so late that the event has not come yet. */

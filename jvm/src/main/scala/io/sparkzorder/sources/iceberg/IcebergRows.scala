@@ -22,8 +22,9 @@ import org.apache.iceberg.util.PartitionMap
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
-import org.apache.spark.sql.catalyst.plans.logical.{AppendData, CommandResult}
+import org.apache.spark.sql.catalyst.plans.logical.AppendData
 import org.apache.spark.sql.catalyst.util.METADATA_COL_ATTR_KEY
+import org.apache.spark.sql.execution.{CommandExecutionMode, SQLExecution}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -116,14 +117,17 @@ private[iceberg] final class IcebergRows(
     // Spark refuses a write with options to a relation with other options
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
+    // a frame would run the command at once, and would not have the plan of a command that fails
+    val execution = session.sessionState.executePlan(plan, CommandExecutionMode.NON_ROOT)
     try {
-      // a command runs as soon as its frame is made
-      val done = SparkLine.frame(session, plan).queryExecution.commandExecuted
-      val shuffled = done.collect { case c: CommandResult => c.commandPhysicalPlan }
-        .map(FileWriter.endShuffles(_)).sum
+      val _ = SQLExecution.withNewExecutionId(execution, Some("command")) {
+        execution.executedPlan.executeCollect()
+      }
+      val shuffled = FileWriter.endShuffles(execution.executedPlan)
       new StagedFiles(staging.newFiles.map(fileOf), shuffled)
     } catch {
       case e: Throwable =>
+        Try(FileWriter.endShuffles(execution.executedPlan)).failed.foreach(e.addSuppressed)
         delete(Try(staging.newFiles).getOrElse(Nil).map(_.location))
         throw e
     }

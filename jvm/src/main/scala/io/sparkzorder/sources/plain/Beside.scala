@@ -102,8 +102,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
 
   // Marks the record done. This release does not need the mark. Older releases skip a record that has it.
-  override protected def publish(number: Long, record: Record, phases: Phases)(
-      index: => Unit): Long = {
+  override protected def publish(number: Long, record: Record, phases: Phases): Long = {
     try state.markDone(number, record.run)
     catch { case NonFatal(e) => logWarning(s"record $number of $name has no mark", e) }
     0L

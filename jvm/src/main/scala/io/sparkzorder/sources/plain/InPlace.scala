@@ -16,7 +16,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
-import io.sparkzorder.log.publish.{Committer, DeadRuns, Publisher, Retention}
+import io.sparkzorder.log.publish.{Committer, DeadRuns, Retention}
 import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
@@ -112,7 +112,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     }
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")
-    def index(): Unit =
+    val publishMs = publish(number, record, phases)
+    hidden.sweep(record)
+    phases("index") {
       IndexUpdate.after(
         table.user,
         state,
@@ -120,10 +122,6 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
         output.footers,
         plan.columns.map(_.parts),
         table.target)
-    val publishMs = publish(number, record, phases)(index())
-    hidden.sweep(record)
-    phases("index") {
-      index()
       // the grid of a plan was stored with the plan
       if (plan.columns.nonEmpty && plan.pass.isEmpty) storeGrid(rows, plan, output)
     }
@@ -140,18 +138,11 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   /**
    * Gives the new files their visible names.
    *
-   * @param index updates the index. It runs here only if some folders end in a conflict, because no later run
-   *   updates the index for the other folders
    * @return the duration in milliseconds
    */
-  protected def publish(number: Long, record: Record, phases: Phases)(index: => Unit): Long = {
+  protected def publish(number: Long, record: Record, phases: Phases): Long = {
     val start = System.nanoTime()
-    try phases("publish")(new Publisher(state).publish(number, record))
-    catch {
-      case e: ZOrderException if Try(state.isDone(number)).getOrElse(false) =>
-        Try(index).failed.foreach(e.addSuppressed)
-        throw e
-    }
+    phases("publish")(table.publish(number, record))
     (System.nanoTime() - start) / 1000000L
   }
 

@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{ChangeCopy, Intents, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TokenFile}
-import io.sparkzorder.util.{ManyFiles, Paths}
+import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
 
 /**
  * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of
@@ -24,22 +24,31 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
    * @param chosen the folders that the statement touches
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
    */
-  def check(tokens: Seq[Path], chosen: TableFiles): Unit = {
-    find(tokens, chosen).foreach { lost =>
-      throw ZOrderErrors.recordLost(
-        lost.folder.toString,
-        lost.token,
-        state.commits.toString,
-        lost.hidden.toString)
-    }
-  }
+  def check(tokens: Seq[Path], chosen: TableFiles): Unit =
+    find(tokens, chosen, isWhole = false).foreach(refuse)
 
-  /** Describes such a folder if any folder of the table is one. `listed` is the listing of the whole table. */
-  def warning(listed: TableFiles): Option[String] = find(listed.tokens, listed).map(_.warning)
+  /**
+   * Refuses such a folder if any folder of the table is one. Also finds a run whose record and intent are both
+   * gone. For that, each folder is listed once more.
+   *
+   * @param listed the listing of the whole table
+   */
+  def checkAll(listed: TableFiles): Unit =
+    find(listed.tokens, listed, isWhole = true).foreach(refuse)
 
-  private def find(tokens: Seq[Path], chosen: TableFiles): Option[Lost] = {
+  /** What [[checkAll]] finds, as a text. */
+  def warning(listed: TableFiles): Option[String] =
+    find(listed.tokens, listed, isWhole = true).map(_.warning)
+
+  private def refuse(lost: Lost): Nothing = throw ZOrderErrors.recordLost(
+    lost.folder.toString,
+    lost.token,
+    state.commits.toString,
+    lost.hidden.toString)
+
+  private def find(tokens: Seq[Path], chosen: TableFiles, isWhole: Boolean): Option[Lost] = {
     val folders = chosen.folders.map(_.path)
-    publishing(tokens, folders.toSet).orElse(ending(folders))
+    publishing(tokens, folders.toSet).orElse(ending(folders, isWhole))
   }
 
   /** A folder that was being published: its token is visible. */
@@ -58,9 +67,9 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     }
 
   /** A folder in which a conflict was being ended: its token is hidden, and so are replaced files. */
-  private def ending(folders: Seq[Path]): Option[Lost] = {
+  private def ending(folders: Seq[Path], isWhole: Boolean): Option[Lost] = {
     val before = TableLog.read(state)
-    val found = ManyFiles.map(candidates(before, folders)) { case (folder, run) =>
+    val found = ManyFiles.map(candidates(before, folders, isWhole)) { case (folder, run) =>
       if (before.commitOf(run).isDefined) None else hiddenIn(folder, run).map(run -> _)
     }.flatten.filterNot(l => isOfOther(l._2.folder))
     // a run may have committed and met its conflict since the records were read
@@ -72,13 +81,21 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
    * Folders, each with a run that may have hidden files there. The intents of the table tell the runs. If the
    * table has no record at all, its whole state may have been removed, so the folders are searched for
    * directories of runs.
+   *
+   * @param isWhole true to search all folders in any case, also folders without a visible file
    */
-  private def candidates(log: TableLog, folders: Seq[Path]): Seq[(Path, String)] = {
+  private def candidates(
+      log: TableLog,
+      folders: Seq[Path],
+      isWhole: Boolean): Seq[(Path, String)] = {
     val ofIntents = new Intents(state).runs()
       .filter(log.commitOf(_).isEmpty).toSeq
       .flatMap(run => folders.map(_ -> run))
     val listed =
-      if (log.last > 0) Nil
+      // on a store no run hides a replaced file
+      if (isWhole && !ObjectStore.isOne(state.fs)) {
+        state.runDirectories().map { case (run, folder, _) => state.folder(folder) -> run }
+      } else if (log.last > 0) Nil
       else {
         ManyFiles.map(folders)(f =>
           state.files(f).filter(_.isDirectory).map(d => f -> RunFolder.runOf(d.getPath.getName)))

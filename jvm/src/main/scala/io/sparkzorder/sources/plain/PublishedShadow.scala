@@ -15,7 +15,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
-import io.sparkzorder.log.publish.{Committer, Publisher}
+import io.sparkzorder.log.publish.Committer
 import io.sparkzorder.snapshot.{Shadowed, ShadowedFolder}
 import io.sparkzorder.table.{DataFile, FileChecks, TableFiles, TableLister}
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
@@ -84,7 +84,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
       logInfo(s"shadows of ${record.published.mkString(", ")} on $name are published by run " +
         s"${record.run}, record $number")
       val start = System.nanoTime()
-      new Publisher(state).publish(number, record)
+      table.publish(number, record)
       val millis = (System.nanoTime() - start) / 1000000L
       IndexUpdate.recovered(table.user, state, Seq(record), table.target)
       removeEmptied(moves)

@@ -83,7 +83,9 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
           val keys = later.filter(_.references.subsetOf(AttributeSet(found.output)))
           found.copy(filters = found.filters ++ keys)
         }.foreach { found =>
-          LaterNotes.add(s"a scan of ${found.scan.location}")(record(session, found))
+          LaterNotes.add(s"a scan of ${found.scan.location}", valuesIn(found.filters)) {
+            record(session, found)
+          }
         }
     }
   }
@@ -91,6 +93,12 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   /** The filters that joins and subqueries gave to the scans of a query that has run. */
   private def ofRun(plan: SparkPlan): Seq[Expression] =
     collectWithSubqueries(plan) { case scan: LeafExecNode => RuntimeFilters.ofRun(scan) }.flatten
+
+  /** How many values the filters have, which may be all keys of a join. */
+  private def valuesIn(filters: Seq[Expression]): Int = filters.flatMap(_.collect {
+    case keys: InSet => keys.hset.size
+    case _: Literal => 1
+  }).sum
 
   private def isCounted(command: LogicalPlan): Boolean = command match {
     // a table with this capability writes by another query, which has an event of its own
@@ -162,7 +170,7 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
       val tested =
         FilterOnFiles.tested(found.filters, columns, known.content, sqlConf.caseSensitiveAnalysis)
       val excluded = RecordSettings.excluded(scan.properties, sqlConf.resolver)
-      val filters = NotedFilters(known, known.content.files, tested)
+      val filters = NotedFilters(known.identity, known.content.files, tested)
       WorkloadCapture.note(qualified, conf, filters, excluded, None, share)
     }
   }

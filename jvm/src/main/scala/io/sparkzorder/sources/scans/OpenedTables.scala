@@ -123,6 +123,12 @@ private[scans] final class KnownFiles private (
     val columns: Set[String],
     val content: IndexContent) {
 
+  /**
+   * Identifies this object to [[io.sparkzorder.workload.NotedFilters]]. The notes of a table keep the identity
+   * for as long as the driver lives, so it does not refer to the content.
+   */
+  val identity: AnyRef = new Object
+
   /** Bytes of all files of the table. */
   def bytes: Double = content.files.lengths.map(_.toDouble).sum
 }

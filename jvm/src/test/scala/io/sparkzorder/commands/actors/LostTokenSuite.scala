@@ -126,6 +126,61 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(refused > 12 / step)
   }
 
+  testSteps(
+    "RECOVER and SHOW LAYOUT name a conflict that is ended half, of which record and note are gone, beside others",
+    quick = 7) {
+    step =>
+      var refused = 0
+      for (partitions <- Seq(Nil, Seq("p"))) {
+        var (k, more) = (0, true)
+        while (more) withTableDir { dir =>
+          def rows = shuffled(60, 2).selectExpr("*", "id % 2 p")
+          write(rows, dir, partitions: _*)
+          sql(s"OPTIMIZE '$dir' ZORDER BY (b)").collect()
+          write(rows, dir, partitions: _*)
+          val expected = bag(read(dir))
+          val replaced = dataFiles(dir).size
+          def full = sql(s"OPTIMIZE ${faulty(dir)} FULL ZORDER BY (a) OPTIONS (${sizeFor(dir, 4)})")
+          assert(killedAt(replaced + 2)(isPublishing)(full.collect())._2)
+          more = killedAt(k)(isPublishing)(
+            sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2
+          val commits = under(dir, "_commits").filterNot(n => n == "_1" || n == "_1_done")
+          val run = under(dir, "_runs").filterNot { n =>
+            new String(
+              java.nio.file.Files.readAllBytes(new File(dir, "_zorder/_commits/_1").toPath),
+              "UTF-8")
+              .contains(n.stripPrefix("_"))
+          }
+          val taken = commits.map("_commits/" + _) ++ run.map("_runs/" + _)
+          val away = new File(s"$dir.away")
+          taken.foreach(n => FileUtils.moveFile(new File(dir, s"_zorder/$n"), new File(away, n)))
+          val before = userFiles(dir)
+          def seen = spark.read.schema("id BIGINT, a INT, b BIGINT, s STRING, p BIGINT")
+            .parquet(dir.getAbsolutePath)
+          val isWhole = Try(bag(seen)).toOption.contains(expected)
+          Try(sql(s"RECOVER LAYOUT '$dir'").collect()) match {
+            case Success(_) => assert(isWhole, s"step $k")
+            case Failure(_) =>
+              refused += 1
+              fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(
+                sql(s"RECOVER LAYOUT '$dir'").collect())
+              Try(sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning"))
+                .foreach(w => assert(w.contains("has no record") && w.contains("_zorder_"), w))
+          }
+          assert(userFiles(dir) === before)
+          taken.foreach { n =>
+            val home = new File(dir, s"_zorder/$n")
+            FileUtils.deleteQuietly(home)
+            FileUtils.moveFile(new File(away, n), home)
+          }
+          sql(s"RECOVER LAYOUT '$dir'").collect()
+          assert(bag(read(dir)) === expected)
+          k += step
+        }
+      }
+      assert(refused > 6 / step)
+  }
+
   test("a run that is half published in another partition, or in a table below, is none of a statement's") {
     withTableDir { dir =>
       shuffled(100, 2).selectExpr("*", "id % 2 p").write.mode("overwrite").partitionBy("p")

@@ -5,6 +5,8 @@ package io.sparkzorder.sources.delta
 
 import org.scalatest.tagobjects.Slow
 
+import org.apache.spark.sql.delta.DeltaOperations
+
 /** OPTIMIZE of Delta tables: rows, files, versions and the result row. */
 class DeltaOptimizeSuite extends DeltaTestBase {
   private val small = "OPTIONS (targetFileSize = '4k')"
@@ -44,6 +46,23 @@ class DeltaOptimizeSuite extends DeltaTestBase {
       sql("RESTORE TABLE t TO VERSION AS OF 0")
       assert(spark.table("t").count() === 8000)
       assert(orphans("t").isEmpty)
+    }
+  }
+
+  test("the files of a shuffle go when the write fails") {
+    withTables {
+      create("t")
+      // a constraint that no statement has checked
+      val constrained = log("t").startTransaction(None)
+      val metadata = constrained.metadata
+      constrained.updateMetadata(metadata.copy(configuration =
+        metadata.configuration + ("delta.constraints.small" -> "a < 0")))
+      constrained.commit(Nil, DeltaOperations.ManualUpdate)
+      val rows = bag(spark.table("t"))
+      (1 to 5).foreach { _ =>
+        failingWrite(sql(s"OPTIMIZE TABLE t ZORDER BY (a, b) $small").collect())
+      }
+      assert(bag(spark.table("t")) === rows)
     }
   }
 

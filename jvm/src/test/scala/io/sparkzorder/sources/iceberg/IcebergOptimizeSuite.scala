@@ -71,6 +71,19 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
+  test("the files of a shuffle go when the write fails") {
+    withTables {
+      create("t")
+      // known to the task alone, when the shuffle is written
+      sql(
+        "ALTER TABLE ice.db.t SET TBLPROPERTIES ('write.parquet.compression-codec' = 'none such')")
+      val rows = bag(spark.table("ice.db.t"))
+      failingWrite(sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) $small").collect())
+      assert(bag(spark.table("ice.db.t")) === rows)
+      assert(orphans("t") === Set())
+    }
+  }
+
   test("NULL, NaN and nested values; columns that were added, renamed, dropped and widened") {
     withTables {
       sql("""CREATE TABLE ice.db.t (id BIGINT, i INT, f FLOAT, gone STRING, n STRUCT<x: INT, y: STRING>,
