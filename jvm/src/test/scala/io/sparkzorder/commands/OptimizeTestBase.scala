@@ -13,6 +13,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.{SparkConf, SparkThrowable}
 import org.apache.spark.sql.{DataFrame, Row}
@@ -29,6 +30,12 @@ final case class SeenFile(folder: String, name: String, length: Long, rows: Long
  * metric is what the directory shows, and `_zorder` holds only names that no engine takes for data.
  */
 abstract class OptimizeTestBase extends ZOrderSessionSuite {
+
+  /** A test of two parts: each change runs the telling one, and a night the others as well. */
+  protected def testParts(name: String)(telling: => Unit)(others: => Unit): Unit = {
+    test(name)(telling)
+    test(s"$name: the others", Slow)(others)
+  }
 
   /** Interpreted is quicker for small data; [[OptimizeSuite]] runs generated code. */
   protected def codegen: Boolean = false

@@ -16,16 +16,14 @@ class MaskSuite extends GridTestBase {
   private def not(a: String): String =
     twice(s"CASE WHEN (${twice(a)}) IS NULL THEN false ELSE NOT (${twice(a)}) END")
 
-  test("masks of pandas-on-Spark") {
-    checkShapes(
-      twice("k = 5") -> 4,
-      and("k = 5", "other > 1") -> 4,
-      or("k = 5", "k = 7") -> 4,
-      not("k >= 25") -> 4,
-      // NULL counts as false, so NOT makes it true
-      not("nullable >= 25") -> 16,
-      not("small") -> 8)
-  }
+  testShapes("masks of pandas-on-Spark")(
+    twice("k = 5") -> 4,
+    and("k = 5", "other > 1") -> 4,
+    or("k = 5", "k = 7") -> 4,
+    not("k >= 25") -> 4,
+    // NULL counts as false, so NOT makes it true
+    not("nullable >= 25") -> 16,
+    not("small") -> 8)
 
   test("more masks of pandas-on-Spark", Slow) {
     checkShapes(
@@ -44,32 +42,32 @@ class MaskSuite extends GridTestBase {
       and("small", "k = 7") -> 4)
   }
 
-  test("the same mask nested again and again") {
-    val deep = (1 to 6).foldLeft("k = 5")((m, i) => mask(s"($m) AND other > -$i"))
-    checkShapes(deep -> 4)
-  }
+  for ((times, tags) <- Seq(4 -> Nil, 6 -> Seq(Slow)))
+    test(s"the same mask nested again and again, $times times", tags: _*) {
+      val deep = (1 to times).foldLeft("k = 5")((m, i) => mask(s"($m) AND other > -$i"))
+      checkShapes(deep -> 4)
+    }
 
-  test("conditions in values, in comparisons and in NULL tests") {
-    val bins = (0 until 100).map(i => s"WHEN k < ${i + 1} THEN 'b$i'").mkString(" ")
-    checkShapes(
-      s"CASE $bins ELSE 'none' END = 'b30'" -> 4,
-      s"CASE $bins ELSE 'none' END IN ('b30', 'b31')" -> 4,
-      s"CASE WHEN ${and("k = 5", "other > 1")} THEN 1 ELSE 0 END = 1" -> 4,
-      s"if(${and("k = 5", "other > 1")}, 'x', 'y') = 'x'" -> 4,
-      s"CASE WHEN ${or("k = 5", "k = 9")} THEN 1 ELSE 0 END + 1 > 1" -> 4,
-      s"(${twice("k = 5")}) = true" -> 4,
-      s"(${twice("k >= 25")}) = false" -> 4,
-      s"(${twice("k >= 25")}) <=> false" -> 4,
-      s"(${twice("k = 5")}) = (other >= 0)" -> 16,
-      s"(${twice("k = 5")}) = (1 <= k AND k < 25)" -> 16,
-      "(k < 25) = (k > -1)" -> 4,
-      "(k < 25) <=> (k > -1)" -> 4,
-      "(year(t) = 2023) IS NULL" -> 0,
-      "year(t) IS NULL" -> 0,
-      "(CASE WHEN k > 30 THEN NULL ELSE k END) IS NOT NULL" -> 8,
-      "(CASE WHEN k < 25 THEN NULL ELSE k END) IS NULL" -> 4,
-      "if(k = 5, 1, 0) + if(k = 7, 1, 0) > 0" -> 4,
-      "coalesce(nullif(k, 5), -1) = -1" -> 4,
-      "nvl2(nullif(k, 5), 0, 1) = 1" -> 4)
-  }
+  private val bins = (0 until 100).map(i => s"WHEN k < ${i + 1} THEN 'b$i'").mkString(" ")
+
+  testShapes("conditions in values, in comparisons and in NULL tests")(
+    s"CASE $bins ELSE 'none' END = 'b30'" -> 4,
+    s"CASE $bins ELSE 'none' END IN ('b30', 'b31')" -> 4,
+    s"CASE WHEN ${and("k = 5", "other > 1")} THEN 1 ELSE 0 END = 1" -> 4,
+    s"if(${and("k = 5", "other > 1")}, 'x', 'y') = 'x'" -> 4,
+    s"CASE WHEN ${or("k = 5", "k = 9")} THEN 1 ELSE 0 END + 1 > 1" -> 4,
+    s"(${twice("k = 5")}) = true" -> 4,
+    s"(${twice("k >= 25")}) = false" -> 4,
+    s"(${twice("k >= 25")}) <=> false" -> 4,
+    s"(${twice("k = 5")}) = (other >= 0)" -> 16,
+    s"(${twice("k = 5")}) = (1 <= k AND k < 25)" -> 16,
+    "(k < 25) = (k > -1)" -> 4,
+    "(k < 25) <=> (k > -1)" -> 4,
+    "(year(t) = 2023) IS NULL" -> 0,
+    "year(t) IS NULL" -> 0,
+    "(CASE WHEN k > 30 THEN NULL ELSE k END) IS NOT NULL" -> 8,
+    "(CASE WHEN k < 25 THEN NULL ELSE k END) IS NULL" -> 4,
+    "if(k = 5, 1, 0) + if(k = 7, 1, 0) > 0" -> 4,
+    "coalesce(nullif(k, 5), -1) = -1" -> 4,
+    "nvl2(nullif(k, 5), 0, 1) = 1" -> 4)
 }

@@ -60,7 +60,7 @@ trait OrdersOfThePages extends SkippingTestBase {
       "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
       "spark.sql.session.timeZone" -> "UTC") {
       val orders = new File(dir, "orders")
-      filesOf(orders, (for (q <- 0 until 4; c <- 0 until 4) yield quarter(q, c)): _*)
+      filesAtOnce(orders, (for (q <- 0 until 4; c <- 0 until 4) yield quarter(q, c)): _*)
       createIndex(orders)
       body(orders)
     }

@@ -16,7 +16,15 @@ class RelationSettingsSuite extends SkippingTestBase {
     nullable = true,
     new MetadataBuilder().putLong("parquet.field.id", id).build())
 
-  test("field ids that a session or a read option turns on or off") {
+  testParts("field ids that a session or a read option turns on or off")(
+    checkFieldIds((true, false, 100L), (false, true, 100L), (true, true, 1L)))(checkFieldIds(
+    (for {
+      session <- Seq(true, false)
+      option <- Seq(true, false)
+      value <- Seq(1L, 100L)
+    } yield (session, option, value)): _*))
+
+  private def checkFieldIds(ways: (Boolean, Boolean, Long)*): Unit = {
     withTableDir { dir =>
       val schema = StructType(field("a", 1L) ++ field("b", 2L))
       // files have the ids, and a reader with ids finds the other column
@@ -27,7 +35,7 @@ class RelationSettingsSuite extends SkippingTestBase {
       val swapped = StructType(field("a", 2L))
       // Spark pushes filters down to Parquet by name, whatever the reader finds columns by
       inConf("spark.sql.parquet.filterPushdown" -> "false") {
-        for (session <- Seq(true, false); option <- Seq(true, false); value <- Seq(1L, 100L)) {
+        for ((session, option, value) <- ways) {
           inConf(key -> session.toString) {
             def found = spark.read.option(key, option.toString).schema(swapped).parquet(dir.getPath)
               .where(s"a = $value").count()

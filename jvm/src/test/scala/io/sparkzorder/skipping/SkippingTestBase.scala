@@ -14,7 +14,7 @@ import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.functions.input_file_name
+import org.apache.spark.sql.functions.{expr, input_file_name}
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.conf.RelationConf
@@ -57,6 +57,14 @@ abstract class SkippingTestBase extends OptimizeTestBase {
       .map(r => new Path(new URI(r.getString(0))).getName).toSet
   }
 
+  /** The same for many predicates of one frame, by one query. */
+  def matchingEach(df: DataFrame, predicates: Seq[String]): Seq[Set[String]] = withoutSkipping {
+    val rows = df.select(input_file_name() +: predicates.map(expr(_)): _*).collect()
+    def name(file: String) = new Path(new URI(file)).getName
+    predicates.indices.map(i =>
+      rows.filter(_.get(i + 1) == true).map(r => name(r.getString(0))).toSet)
+  }
+
   def withoutSkipping[T](body: => T): T = inConf("spark.zorder.skipping.enabled" -> "false")(body)
 
   /** The number of files kept; none where the optimizer knows that no row can match. */
@@ -71,6 +79,29 @@ abstract class SkippingTestBase extends OptimizeTestBase {
     val lost = matching(df) -- kept
     assert(lost.isEmpty, s"files with rows that match ${df.queryExecution.optimizedPlan}")
     kept.size
+  }
+
+  /** [[keptFiles]] for many predicates of one frame, whose matching files are found by one query. */
+  def keptFilesEach(df: DataFrame, predicates: Seq[String]): Seq[Int] =
+    predicates.zip(matchingEach(df, predicates)).map { case (p, files) =>
+      val plan = df.where(p).queryExecution.optimizedPlan
+      val kept =
+        if (plan.exists(_.isInstanceOf[LogicalRelation])) scanOf(plan).kept()
+        else Set.empty[String]
+      assert((files -- kept).isEmpty, s"files with rows that match $p")
+      kept.size
+    }
+
+  /** One file for each frame as by [[filesOf]], but by one job for all frames of the same columns. */
+  def filesAtOnce(dir: File, frames: DataFrame*): Unit = {
+    def files = Option(dir.list()).toSeq.flatten.count(_.startsWith("part-"))
+    val before = files
+    // else Spark 4.1 makes one partition of frames that have one partition each
+    inConf("spark.sql.unionOutputPartitioning" -> "false") {
+      frames.groupBy(_.schema.map(f => (f.name, f.dataType.simpleString))).values.foreach(
+        _.map(_.coalesce(1)).reduce(_ union _).write.mode("append").parquet(dir.getPath))
+    }
+    assert(files === before + frames.size)
   }
 
   /** One file for each frame, in one directory. */

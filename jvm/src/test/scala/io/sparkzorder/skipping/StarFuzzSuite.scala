@@ -20,7 +20,7 @@ import io.sparkzorder.RandomInputs
  * The system property `sparkzorder.test.pairs` asks for more queries, as `make torture-skipping` does.
  */
 class StarFuzzSuite extends SkippingTestBase with RandomInputs with StarQueries {
-  private val quick = 10
+  private val quick = 4
   private val more = math.max(60, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
   private val perTable = 30
 

@@ -34,7 +34,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
       assert(values.forall(_.getAs[Long]("bytes") > 0))
       assert(values.head.getAs[Long]("entries") === 2000)
       val one = read(dir).orderBy("id").limit(101).collect().last
-      Seq(
+      val unique = Seq(
         s"k = ${one.getAs[Long]("k")}",
         s"k IN (${one.getAs[Long]("k")}, -1)",
         s"k <=> ${one.getAs[Long]("k")}",
@@ -44,17 +44,19 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
         s"m = ${one.getAs[java.math.BigDecimal]("m")}",
         s"n = ${one.getAs[Long]("id")}",
         s"u = '${one.getAs[String]("u")}' AND id >= 0",
-        s"d = 25.0 AND k = ${one.getAs[Long]("k")}").foreach { filter =>
-        withClue(filter)(assert(kept(dir, filter) === 1))
+        s"d = 25.0 AND k = ${one.getAs[Long]("k")}",
+        s"u = '${one.getAs[String]("u")}' OR u = 'x'")
+      val open = Seq(
+        "u > 'u-'",
+        "n IS NULL",
+        "n <=> NULL",
+        "n NOT IN (1, 2)",
+        s"NOT (k = ${one.getAs[Long]("k")})")
+      val all = unique.map(_ -> 1) ++ open.map(_ -> 40) :+ "u = 'u-nobody'" -> 0
+      all.zip(keptEach(dir, all.map(_._1))).foreach { case ((filter, files), found) =>
+        assert(found === files, filter)
       }
-      assert(kept(dir, "u = 'u-nobody'") === 0)
       assert(kept(dir, "d = 25.0") <= 4)
-      assert(kept(dir, s"u = '${one.getAs[String]("u")}' OR u = 'x'") === 1)
-      assert(kept(dir, "u > 'u-'") === 40)
-      assert(kept(dir, "n IS NULL") === 40)
-      assert(kept(dir, "n <=> NULL") === 40)
-      assert(kept(dir, "n NOT IN (1, 2)") === 40)
-      assert(kept(dir, s"NOT (k = ${one.getAs[Long]("k")})") === 40)
     }
   }
 
@@ -122,11 +124,10 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
       val names = dataFiles(dir).map(_.name)
       overwrite(dir, names(0), by = names(1))
       Files.delete(new File(dir, names(2)).toPath)
-      filesOf(dir, "u").take(30).foreach { case (u, files) => keptOf(dir, "u", u, files) }
+      keptOfEach(dir, "u", filesOf(dir, "u").take(30))
       sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
-      filesOf(dir, "u").take(30).foreach { case (u, files) =>
-        assert(keptOf(dir, "u", u, files) === files.size)
-      }
+      val truth = filesOf(dir, "u").take(30).toSeq
+      assert(keptOfEach(dir, "u", truth) === truth.map(_._2.size))
     }
   }
 
@@ -176,7 +177,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
             new File(mine, f.getName).toPath,
             java.nio.file.StandardCopyOption.REPLACE_EXISTING))
         IndexCache.clear()
-        filesOf(dir, "k").take(20).foreach { case (k, files) => keptOf(dir, "k", k, files) }
+        keptOfEach(dir, "k", filesOf(dir, "k").take(20))
       }
     }
   }
@@ -235,11 +236,12 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
         sql(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '8k')").collect()
         val files = dataFiles(dir).size
         assert(files > 3)
-        (0 until 5).foreach(i => assert(kept(dir, s"u = concat('u-', md5('$i'))") === 1))
+        val five = (0 until 5).map(i => s"u = concat('u-', md5('$i'))")
+        assert(keptEach(dir, five).forall(_ == 1))
         sql(s"OPTIMIZE '$dir' ZORDER BY (k) INTO '$copy' OPTIONS ('targetFileSize' '8k')").collect()
-        (0 until 5).foreach(i => assert(kept(copy, s"u = concat('u-', md5('$i'))") === 1))
+        assert(keptEach(copy, five).forall(_ == 1))
         sql(s"UNDO LAYOUT '$dir'").collect()
-        (0 until 5).foreach(i => assert(kept(dir, s"u = concat('u-', md5('$i'))") === 1))
+        assert(keptEach(dir, five).forall(_ == 1))
       }
     }
   }
@@ -467,7 +469,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
       Files.write(head, wrong)
       IndexCache.clear()
       val lost = intercept[org.scalatest.exceptions.TestFailedException] {
-        filesOf(dir, "u").take(20).foreach { case (u, files) => keptOf(dir, "u", u, files) }
+        keptOfEach(dir, "u", filesOf(dir, "u").take(20))
       }
       assert(lost.getMessage.contains("lost where"))
     }

@@ -37,6 +37,9 @@ trait ValuesIndexTestBase extends SkippingTestBase {
 
   protected def kept(dir: File, filter: String): Int = keptFiles(read(dir).where(filter))
 
+  protected def keptEach(dir: File, filters: Seq[String]): Seq[Int] =
+    keptFilesEach(read(dir), filters)
+
   /** The files that hold each value of a column, as Spark alone reads them. */
   protected def filesOf(dir: File, column: String): Map[Any, Set[String]] = withoutSkipping {
     read(dir).select(col(column), input_file_name()).collect().toSeq
@@ -45,10 +48,20 @@ trait ValuesIndexTestBase extends SkippingTestBase {
   }
 
   /** Asserts that all files with a value are kept, and gives their number. */
-  protected def keptOf(dir: File, column: String, value: Any, files: Set[String]): Int = {
-    val kept = scanOf(read(dir).where(col(column) === value)).kept()
-    assert((files -- kept).isEmpty, s"lost where $column = $value")
-    kept.size
+  protected def keptOf(dir: File, column: String, value: Any, files: Set[String]): Int =
+    keptOfEach(dir, column, Seq(value -> files)).head
+
+  /** The same for several values, of one listing. */
+  protected def keptOfEach(
+      dir: File,
+      column: String,
+      values: Iterable[(Any, Set[String])]): Seq[Int] = {
+    val df = read(dir)
+    values.toSeq.map { case (value, files) =>
+      val kept = scanOf(df.where(col(column) === value)).kept()
+      assert((files -- kept).isEmpty, s"lost where $column = $value")
+      kept.size
+    }
   }
 
   protected def partsOf(dir: File): Seq[File] =
@@ -62,7 +75,7 @@ trait ValuesIndexTestBase extends SkippingTestBase {
       .map(r => r.get(0) -> new HadoopPath(new URI(r.getString(1))).getName)
       .groupBy(_._1).map { case (value, rows) => value -> rows.map(_._2).toSet }
     assert(truth.nonEmpty)
-    truth.take(30).foreach { case (value, files) =>
+    truth.take(10).foreach { case (value, files) =>
       val kept = scanOf(df.where(col(column) === value)).kept()
       assert((files -- kept).isEmpty, s"lost where $column = $value")
       assert(kept.size <= most, s"$column = $value")

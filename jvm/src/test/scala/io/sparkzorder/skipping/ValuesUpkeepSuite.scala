@@ -80,9 +80,7 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
       assert(ofValues(refresh(dir)) === Seq(("u", 7L, 0L)))
       // by the damaged part, the other session has made all files anew
       assert(named(dir)("u").size === 1)
-      filesOf(dir, "u").take(20).foreach { case (u, files) =>
-        assert(keptOf(dir, "u", u, files) === 1)
-      }
+      assert(keptOfEach(dir, "u", filesOf(dir, "u").take(20)).forall(_ == 1))
     }
   }
 
@@ -180,9 +178,7 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
       assert(part.subsetOf(vacuum("RETAIN 0 HOURS DRY RUN").toSet) && unused === part)
       assert(part.subsetOf(vacuum("RETAIN 0 HOURS").toSet) && unused.isEmpty)
       assert(vacuum("RETAIN 0 HOURS").isEmpty)
-      filesOf(dir, "u").take(20).foreach { case (u, files) =>
-        assert(keptOf(dir, "u", u, files) === 1)
-      }
+      assert(keptOfEach(dir, "u", filesOf(dir, "u").take(20)).forall(_ == 1))
     }
   }
 

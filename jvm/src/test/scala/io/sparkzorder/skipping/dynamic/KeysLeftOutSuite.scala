@@ -23,7 +23,10 @@ class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
     withoutBroadcast(body)
   }
 
-  test("keys cross an outer join, but not where a row that they drop could fail above it") {
+  testParts("keys cross an outer join, but not where a row that they drop could fail above it")(
+    checkOuter(all = false))(checkOuter(all = true))
+
+  private def checkOuter(all: Boolean): Unit = {
     withStar { fact =>
       withPartners(fact) {
         bothWays {
@@ -34,10 +37,12 @@ class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
             s"SELECT /*+ BROADCAST(d) */ * FROM (${joined.format(column)}) j JOIN $days ON j.day = d.day"
           def partnersRead(query: String): Seq[Long] =
             filesRead(checkRows(sql(query)), "factPartners")
-          assert(partnersRead(query("p.price")) === Seq(1))
           assert(partnersRead(query("p.price + 1")) === Seq(1))
-          assert(
-            partnersRead(query("coalesce(p.price, raise_error('no partner'))")) === Seq(Files))
+          if (all) {
+            assert(partnersRead(query("p.price")) === Seq(1))
+            assert(
+              partnersRead(query("coalesce(p.price, raise_error('no partner'))")) === Seq(Files))
+          }
           assert(partnersRead(query("1 / coalesce(p.price, 0)")) === Seq(Files))
         }
       }
@@ -79,14 +84,19 @@ class KeysLeftOutSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("a zero of the other sign, from a subquery: rows of the reader") {
+  testParts("a zero of the other sign, from a subquery: rows of the reader")(
+    checkZeros("a" -> "=", "f" -> ">=", "s.a" -> "<=>"))(checkZeros(
+    (for (column <- Seq("a", "f", "s.a"); operator <- Seq("=", ">=", "<=", "<=>"))
+      yield column -> operator): _*))
+
+  private def checkZeros(queries: (String, String)*): Unit = {
     withStar { fact =>
       val zeros = new File(s"${fact}Zeros")
       sql("SELECT id, -0.0D a, float(-0.0) f, named_struct('a', -0.0D) s FROM range(1000)")
         .coalesce(1).write.parquet(zeros.getPath)
       spark.read.parquet(zeros.getPath).createOrReplaceTempView("zeros")
       withTempView("zeros") {
-        for (column <- Seq("a", "f", "s.a"); operator <- Seq("=", ">=", "<=", "<=>")) bothWays {
+        for ((column, operator) <- queries) bothWays {
           // the reader of Spark 4 loses these rows where Spark alone hands it the value
           val query =
             s"SELECT * FROM zeros WHERE $column $operator (SELECT max(0.0D * day) FROM days)"

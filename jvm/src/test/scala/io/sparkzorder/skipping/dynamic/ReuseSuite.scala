@@ -23,28 +23,32 @@ import io.sparkzorder.tpc.PlanCounts
 /** A query must not lose a reuse of an exchange or a subquery to a filter of ours. */
 class ReuseSuite extends StarTestBase with ValidatedPlans {
 
-  private def keepsReuse(query: String): Unit = {
+  private def keepsReuse(query: String): DataFrame = {
     def numbers() = {
       val df = sql(query)
       val rows = bag(df)
-      (rows, reused(df), count(df) { case r: ReusedSubqueryExec => r }, text(df))
+      (rows, reused(df), count(df) { case r: ReusedSubqueryExec => r }, df)
     }
     val (expected, exchanges, subqueries, _) = withoutDynamic(numbers())
-    val (rows, ours, ourSubqueries, plan) = numbers()
+    val (rows, ours, ourSubqueries, df) = numbers()
+    val plan = text(df)
     assert(rows === expected, s"rows of $query\n$plan")
     // a broadcast that gives keys is one more reuse
     assert(ours >= exchanges, s"exchanges of $query\n$plan")
     assert(ourSubqueries >= subqueries, s"subqueries of $query\n$plan")
+    df
   }
 
-  test("self-joins") {
+  testParts("self-joins") {
+    withStar { _ =>
+      bothWays(withoutBroadcast(keepsReuse(
+        "SELECT * FROM fact a JOIN fact b ON a.item = b.item " +
+          "JOIN days d ON a.day = d.day WHERE d.month = 3")))
+    }
+  } {
     withStar { _ =>
       bothWays {
-        withoutBroadcast {
-          keepsReuse("SELECT * FROM fact a JOIN fact b ON a.day = b.day")
-          keepsReuse("SELECT * FROM fact a JOIN fact b ON a.item = b.item " +
-            "JOIN days d ON a.day = d.day WHERE d.month = 3")
-        }
+        withoutBroadcast(keepsReuse("SELECT * FROM fact a JOIN fact b ON a.day = b.day"))
         keepsReuse(
           "SELECT /*+ MERGE(a, b) */ count(*) FROM fact a JOIN fact b ON a.item = b.item " +
             "JOIN days d ON a.day = d.day WHERE d.month = 3")
@@ -55,17 +59,21 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("a common table expression that is used twice") {
+  private val ofMarch = "WITH x AS (SELECT item, sum(amount) s FROM fact JOIN days USING (day) " +
+    "WHERE month = 3 GROUP BY item) "
+
+  testParts("a common table expression that is used twice") {
     withStar { _ =>
       bothWays {
-        val cte = "WITH x AS (SELECT item, sum(amount) s FROM fact JOIN days USING (day) " +
-          "WHERE month = 3 GROUP BY item) "
-        keepsReuse(cte + "SELECT * FROM x a JOIN x b ON a.item = b.item")
-        keepsReuse(cte + "SELECT * FROM x WHERE s > (SELECT avg(s) FROM x)")
-        keepsReuse(cte + "SELECT * FROM x UNION ALL SELECT * FROM x")
-        val df = sql(cte + "SELECT * FROM x a JOIN x b ON a.item = b.item")
-        df.collect()
+        val df = keepsReuse(ofMarch + "SELECT * FROM x a JOIN x b ON a.item = b.item")
         assert(filesRead(df, "fact").forall(_ == 1))
+      }
+    }
+  } {
+    withStar { _ =>
+      bothWays {
+        keepsReuse(ofMarch + "SELECT * FROM x WHERE s > (SELECT avg(s) FROM x)")
+        keepsReuse(ofMarch + "SELECT * FROM x UNION ALL SELECT * FROM x")
       }
     }
   }
@@ -87,18 +95,23 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
 
   /** Each scan of fact that runs reads so many files, and the exchange above it is reused. */
   private def readsOnce(query: String, files: Long): Unit = {
-    keepsReuse(query)
-    val df = sql(query)
-    df.collect()
+    val df = keepsReuse(query)
     assert(filesRead(df, "fact").distinct === Seq(files), s"$query\n${text(df)}")
   }
 
-  test("copies with filters of their own read the files of all, once") {
+  testParts("copies with filters of their own read the files of all, once") {
     withStar { _ =>
       bothWays {
         val three = ofMonth("d.month = 3", "a")
         val five = ofMonth("d.month = 5", "b")
         readsOnce(s"$x SELECT * FROM $three JOIN $five ON a.item = b.item", 2)
+      }
+    }
+  } {
+    withStar { _ =>
+      bothWays {
+        val three = ofMonth("d.month = 3", "a")
+        val five = ofMonth("d.month = 5", "b")
         readsOnce(
           s"$x SELECT * FROM $three JOIN $five USING (item) JOIN " +
             s"${ofMonth("d.month IN (7, 8)", "c")} USING (item)",
@@ -139,13 +152,18 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
-  test("copies that different columns filter, and two filters of one copy") {
+  testParts("copies that different columns filter, and two filters of one copy") {
     withStar { _ =>
       bothWays {
         val items = "(SELECT x.item, x.s FROM x JOIN items i ON x.item = i.item " +
           "WHERE i.category = 2) b"
         keepsReuse(
           s"$x SELECT * FROM ${ofMonth("d.month = 3", "a")} JOIN $items ON a.item = b.item")
+      }
+    }
+  } {
+    withStar { _ =>
+      bothWays {
         keepsReuse(s"$x SELECT * FROM (SELECT x.* FROM x JOIN days d ON x.day = d.day " +
           "JOIN items i ON x.item = i.item WHERE d.month = 3 AND i.category = 2) a JOIN " +
           s"${ofMonth("d.month = 5", "b")} ON a.item = b.item")
@@ -186,11 +204,14 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
     }
   }
 
+  testParts("adaptive execution: no keys from a side that is planned again while it runs")(
+    checkPlannedAgain(all = false))(checkPlannedAgain(all = true))
+
   /**
    * Adaptive execution would choose the kind of the inner join anew: once for the join's side and once
    * for the copy of the side that gives the keys. Which of the two comes first is a matter of time.
    */
-  test("adaptive execution: no keys from a side that is planned again while it runs") {
+  private def checkPlannedAgain(all: Boolean): Unit = {
     withStar { _ =>
       inConf("spark.sql.adaptive.autoBroadcastJoinThreshold" -> "10MB") {
         val days = "(SELECT /*+ MERGE(b) */ a.day FROM days a LEFT SEMI JOIN " +
@@ -199,7 +220,7 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
         val aboveShuffle = "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN (SELECT a.day FROM " +
           "days a JOIN (SELECT day FROM fact WHERE item < 25 GROUP BY day) b ON a.day = b.day " +
           "WHERE month = 3) d ON f.day = d.day"
-        Seq(shuffled, aboveShuffle).foreach { query =>
+        (if (all) Seq(shuffled, aboveShuffle) else Seq(shuffled)).foreach { query =>
           def keys(adaptive: Boolean): Int =
             inConf("spark.sql.adaptive.enabled" -> adaptive.toString) {
               checkRows(sql(query)).queryExecution.optimizedPlan.collect {
@@ -216,7 +237,7 @@ class ReuseSuite extends StarTestBase with ValidatedPlans {
             "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN " +
               "(SELECT day FROM days WHERE month = 3 GROUP BY day) d ON f.day = d.day",
             1)
-          reads(
+          if (all) reads(
             "SELECT /*+ BROADCAST(d) */ f.* FROM fact f JOIN (SELECT a.day FROM days a " +
               "JOIN items i ON a.dom = i.item WHERE month = 3) d ON f.day = d.day",
             1)

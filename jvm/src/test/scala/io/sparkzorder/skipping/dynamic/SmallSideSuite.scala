@@ -14,57 +14,71 @@ import io.sparkzorder.JobCounter
 class SmallSideSuite extends StarTestBase {
 
   // the fact table must be larger than the dimension
-  private def withWideStar(body: File => Unit): Unit = withStar { fact =>
-    sql("SELECT id, int(id) day, int(id % 50) item, id * 2 amount, sha2(string(id), 512) code, " +
-      "sha2(string(-id), 512) more FROM range(0, 16000, 10, 16)").write.mode(
-      "overwrite").parquet(fact.getPath)
-    createIndex(fact)
-    spark.read.parquet(fact.getPath).createOrReplaceTempView("fact")
-    sql("SELECT day * 10 day, month, dom FROM days").coalesce(1).write.parquet(s"${fact}Days")
-    withTempView("days10") {
-      spark.read.parquet(s"${fact}Days").createOrReplaceTempView("days10")
-      withoutBroadcast(body(fact))
-    }
-  }
+  private def withWideStar(body: File => Unit): Unit =
+    withCopies(wideStar)(dir => withoutBroadcast(body(new File(dir, "fact"))))
 
-  test("sort-merge joins of every kind") {
+  private val wideStar = new SavedTables({ dir =>
+    val fact = new File(dir, "fact")
+    sql("SELECT id, int(id) day, int(id % 50) item, id * 2 amount, sha2(string(id), 512) code, " +
+      "sha2(string(-id), 512) more FROM range(0, 16000, 10, 16)").write.parquet(fact.getPath)
+    createIndex(fact)
+    sql("SELECT int(id * 10) day, int(id / 100) month, int(id % 100) dom FROM range(1600)")
+      .coalesce(1).write.parquet(s"$dir/days10")
+    Seq("fact", "days10")
+  })
+
+  private val days = "(SELECT * FROM days10 WHERE month = 3) d"
+
+  testParts("sort-merge joins of every kind") {
     withWideStar { _ =>
       bothWays {
-        val days = "(SELECT * FROM days10 WHERE month = 3) d"
         reads(s"SELECT * FROM fact f JOIN $days ON f.day = d.day", 1)
-        reads(s"SELECT * FROM fact f LEFT SEMI JOIN $days ON f.day = d.day", 1)
-        reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
-        reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
-        reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
         reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", 1)
-        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
         reads(s"SELECT * FROM fact f FULL JOIN $days ON f.day = d.day", Files)
-        reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days10 WHERE month > 13)", 2)
-        reads(s"SELECT /*+ SHUFFLE_HASH(d) */ * FROM fact f JOIN $days ON f.day = d.day", 1)
         val jobs = JobCounter.count(spark) {
           sql(s"EXPLAIN SELECT * FROM fact f JOIN $days ON f.day = d.day").collect()
         }
         assert(jobs.jobs === 0)
       }
     }
+  } {
+    withWideStar { _ =>
+      bothWays {
+        reads(s"SELECT * FROM fact f LEFT SEMI JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
+        reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
+        reads("SELECT * FROM fact WHERE day IN (SELECT day FROM days10 WHERE month > 13)", 2)
+        reads(s"SELECT /*+ SHUFFLE_HASH(d) */ * FROM fact f JOIN $days ON f.day = d.day", 1)
+      }
+    }
   }
 
-  test("the larger side gets the keys where a join can broadcast only this side") {
+  testParts("the larger side gets the keys where a join can broadcast only this side") {
     withWideStar { _ =>
       inConf("spark.sql.autoBroadcastJoinThreshold" -> "100MB")(bothWays {
-        val days = "(SELECT * FROM days10 WHERE month = 3) d"
         reads(s"SELECT * FROM $days LEFT JOIN fact f ON f.day = d.day", 1)
+        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
+      })
+    }
+  } {
+    withWideStar { _ =>
+      inConf("spark.sql.autoBroadcastJoinThreshold" -> "100MB")(bothWays {
         reads(s"SELECT * FROM fact f RIGHT JOIN $days ON f.day = d.day", 1)
         reads(s"SELECT * FROM $days LEFT SEMI JOIN fact f ON f.day = d.day", 1)
         reads(s"SELECT * FROM $days LEFT ANTI JOIN fact f ON f.day = d.day", 1)
         reads(s"SELECT d.day FROM $days LEFT JOIN fact f ON f.day = d.day WHERE f.id IS NULL", 1)
         reads("SELECT day FROM days10 WHERE month = 3 INTERSECT SELECT day FROM fact", 1)
-        reads(s"SELECT * FROM fact f LEFT JOIN $days ON f.day = d.day", Files)
       })
     }
   }
 
-  test("a side that Spark may run in part gives its keys by a second run only if it cannot fail") {
+  testParts(
+    "a side that Spark may run in part gives its keys by a second run only if it cannot fail")(
+    checkInPart(all = false))(checkInPart(all = true))
+
+  private def checkInPart(all: Boolean): Unit = {
     withWideStar { _ =>
       inConf(
         "spark.sql.autoBroadcastJoinThreshold" -> "100MB",
@@ -73,7 +87,7 @@ class SmallSideSuite extends StarTestBase {
           def joined(kind: String, filter: String, key: String = "d.day") =
             s"(SELECT * FROM days10 WHERE month = 3 AND $filter) d $kind JOIN fact f ON f.day = $key"
           val (total, partial) = ("day < 17000", "6 div (day - 17000) < 1")
-          for (filter <- Seq(total, partial)) {
+          if (all) for (filter <- Seq(total, partial)) {
             val left = joined("LEFT", filter)
             reads(s"SELECT * FROM $left", 1)
             reads(s"SELECT f.id, count(*) n FROM $left GROUP BY f.id LIMIT 9999", 1)
@@ -84,16 +98,21 @@ class SmallSideSuite extends StarTestBase {
             s"SELECT * FROM $from WHERE f.id IS NULL OR f.id > -1 LIMIT 9999"
           reads(limited(joined("LEFT", total)), 1)
           reads(limited(joined("LEFT", partial)), Files)
-          reads(limited(joined("LEFT", total, "d.day + 1 - 1")), Files)
-          reads(s"SELECT * FROM ${joined("LEFT", total)} LIMIT 9999", Files)
-          reads(s"SELECT * FROM ${joined("LEFT SEMI", total)}", 1)
-          reads(s"SELECT * FROM ${joined("LEFT SEMI", partial)}", Files)
+          if (all) {
+            reads(limited(joined("LEFT", total, "d.day + 1 - 1")), Files)
+            reads(s"SELECT * FROM ${joined("LEFT", total)} LIMIT 9999", Files)
+            reads(s"SELECT * FROM ${joined("LEFT SEMI", total)}", 1)
+            reads(s"SELECT * FROM ${joined("LEFT SEMI", partial)}", Files)
+          }
         }
       }
     }
   }
 
-  test("sides whose partitions Spark prunes by another join are not the same") {
+  testParts("sides whose partitions Spark prunes by another join are not the same")(
+    checkPruned("false"))(checkPruned("true"))
+
+  private def checkPruned(ofBroadcasts: String*): Unit = {
     withWideStar { fact =>
       withTempView("months", "numbered") {
         sql("SELECT day, month p FROM days10").write.partitionBy("p").parquet(s"${fact}Months")
@@ -104,7 +123,7 @@ class SmallSideSuite extends StarTestBase {
         def month(c: Int): String =
           s"""SELECT f.id, m.p FROM fact f JOIN months m ON f.day = m.day
             |JOIN numbered n ON m.p = n.p WHERE n.c = $c""".stripMargin
-        for (onlyBroadcast <- Seq("true", "false")) inConf(
+        for (onlyBroadcast <- ofBroadcasts) inConf(
           "spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly" -> onlyBroadcast) {
           bothWays(checkRows(sql(s"${month(3)} UNION ALL ${month(9)}")))
         }
@@ -164,7 +183,7 @@ class SmallSideSuite extends StarTestBase {
   test("two data frames of one path, of which Spark may read one in place of the other") {
     withWideStar { fact =>
       withTempView("before", "after") {
-        val days = s"${fact}Days"
+        val days = new File(fact.getParentFile, "days10").getPath
         spark.read.parquet(days).createOrReplaceTempView("before")
         sql("SELECT 15000 day, 3 month, 1 dom").coalesce(1).write.mode("append").parquet(days)
         spark.read.parquet(days).createOrReplaceTempView("after")

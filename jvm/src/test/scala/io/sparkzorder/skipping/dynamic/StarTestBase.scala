@@ -5,9 +5,12 @@ package io.sparkzorder.skipping.dynamic
 
 import java.io.File
 
+import org.apache.commons.io.FileUtils
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.exchange.{BroadcastExchangeExec, ReusedExchangeExec}
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.skipping.scan.ScanTestBase
 
@@ -23,20 +26,48 @@ import io.sparkzorder.skipping.scan.ScanTestBase
 abstract class StarTestBase extends ScanTestBase {
   protected val Files = 16
 
-  protected def withStar(body: File => Unit): Unit = withTableDir { dir =>
-    withTempView("fact", "days", "items") {
-      val fact = new File(dir, "fact")
-      sql("SELECT id, int(id) day, int(id * 7919 % 50) item, id * 2 amount, " +
-        "format_string('c%06d', id) code FROM range(0, 1600, 1, 16)").write.parquet(fact.getPath)
-      createIndex(fact)
-      sql("SELECT int(id) day, int(id / 100) month, int(id % 100) dom, " +
-        "format_string('c%06d', id) code FROM range(1600)").coalesce(1).write
-        .parquet(new File(dir, "days").getPath)
-      sql("SELECT int(id) item, int(id / 5) category FROM range(50)").coalesce(1).write
-        .parquet(new File(dir, "items").getPath)
-      Seq("fact", "days", "items").foreach(name =>
-        spark.read.parquet(new File(dir, name).getPath).createOrReplaceTempView(name))
-      body(fact)
+  protected def withStar(body: File => Unit): Unit =
+    withCopies(star)(dir => body(new File(dir, "fact")))
+
+  private val star = new SavedTables({ dir =>
+    val fact = new File(dir, "fact")
+    sql("SELECT id, int(id) day, int(id * 7919 % 50) item, id * 2 amount, " +
+      "format_string('c%06d', id) code FROM range(0, 1600, 1, 16)").write.parquet(fact.getPath)
+    createIndex(fact)
+    sql("SELECT int(id) day, int(id / 100) month, int(id % 100) dom, " +
+      "format_string('c%06d', id) code FROM range(1600)").coalesce(1).write
+      .parquet(new File(dir, "days").getPath)
+    sql("SELECT int(id) item, int(id / 5) category FROM range(50)").coalesce(1).write
+      .parquet(new File(dir, "items").getPath)
+    Seq("fact", "days", "items")
+  })
+
+  /** Tables that are written once for a suite, with the views that a test finds. */
+  protected final class SavedTables(write: File => Seq[String]) {
+    private[StarTestBase] lazy val dir: File = {
+      val dir = java.nio.file.Files.createTempDirectory("tables").toFile.getCanonicalFile
+      saved += dir
+      dir
+    }
+    private[StarTestBase] lazy val schemas: Seq[(String, StructType)] =
+      write(dir).map(name => name -> read(new File(dir, name)).schema)
+  }
+
+  private val saved = scala.collection.mutable.Buffer.empty[File]
+
+  override def afterAll(): Unit =
+    try super.afterAll()
+    finally saved.foreach(FileUtils.deleteQuietly)
+
+  /** Runs a test on its own copy of some tables, whose files have the times that the index knows. */
+  protected def withCopies(tables: SavedTables)(body: File => Unit): Unit = withTableDir { dir =>
+    val schemas = tables.schemas
+    FileUtils.copyDirectory(tables.dir, dir, true)
+    withTempView(schemas.map(_._1): _*) {
+      schemas.foreach { case (name, schema) =>
+        spark.read.schema(schema).parquet(new File(dir, name).getPath).createOrReplaceTempView(name)
+      }
+      body(dir)
     }
   }
 
@@ -96,6 +127,9 @@ object ImpliedFilterShapes {
     s"SELECT day, max(day) FROM $fact GROUP BY day HAVING max(day) > 1590" -> 1L,
     s"SELECT * FROM (SELECT id, day div 100 m, rank() OVER (PARTITION BY day div 100 ORDER BY amount, id) r " +
       s"FROM $fact) WHERE m = 3 AND r <= 3" -> 1L)
+
+  /** An aggregate, and rows that are made of one. */
+  def some(fact: String): Seq[(String, Long)] = Seq(1, 3).map(of(fact))
 }
 
 /** The same without adaptive execution. */

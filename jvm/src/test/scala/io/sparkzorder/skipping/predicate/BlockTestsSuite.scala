@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.predicate
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.RandomInputs
 import io.sparkzorder.index.{ByteStats, ByteValues, LongStats, NoStats}
@@ -125,45 +126,52 @@ class BlockTestsSuite extends AnyFunSuite with RandomInputs {
 
   private val counts = Seq(0, 1, 63, 64, 65, 511, 512, 513, 1024, 1500, 4097)
 
-  test("a bitmap has the files that each file's statistics let pass") {
-    withRandom { random =>
-      for (count <- counts; blockWords <- Seq(1, 2, 3, 8); round <- 1 to 12) {
-        val columns = Seq.fill(2)(column(random, count, blockWords))
-        val (test, keeps) = tests(random, columns, 2)
-        val kept = test.files(count)
-        (0 until count).foreach { i =>
-          assert(kept.get(i) === keeps(i), s"$count files, blocks of $blockWords, $round: file $i")
-        }
-        assert(kept.length <= count)
-        // a window gives the same as the whole
-        val n = (count + 63) / 64
-        if (n > 1) {
-          val from = random.nextInt(n)
-          val until = from + 1 + random.nextInt(n - from)
-          val window = FileTest.window(count, from, until)
-          test.restrict(window, from)
-          val whole = FileTest.all(count)
-          test.restrict(whole, 0)
-          assert(window.toSeq === whole.slice(from, until).toSeq)
+  for ((rounds, tags) <- Seq(3 -> Nil, 12 -> Seq(Slow)))
+    test(s"a bitmap has the files that each file's statistics let pass, $rounds rounds", tags: _*) {
+      withRandom { random =>
+        for (count <- counts; blockWords <- Seq(1, 2, 3, 8); round <- 1 to rounds) {
+          val columns = Seq.fill(2)(column(random, count, blockWords))
+          val (test, keeps) = tests(random, columns, 2)
+          val kept = test.files(count)
+          (0 until count).foreach { i =>
+            // an assertion would make its text for each file
+            if (kept.get(i) != keeps(i))
+              fail(s"$count files, blocks of $blockWords, $round: file $i")
+          }
+          assert(kept.length <= count)
+          // a window gives the same as the whole
+          val n = (count + 63) / 64
+          if (n > 1) {
+            val from = random.nextInt(n)
+            val until = from + 1 + random.nextInt(n - from)
+            val window = FileTest.window(count, from, until)
+            test.restrict(window, from)
+            val whole = FileTest.all(count)
+            test.restrict(whole, 0)
+            assert(window.toSeq === whole.slice(from, until).toSeq)
+          }
         }
       }
     }
-  }
 
-  test("groups of tests keep together what each of them keeps, and name who prunes a file") {
-    withRandom { random =>
-      for (count <- counts; _ <- 1 to 10) {
-        val columns = Seq.fill(3)(column(random, count, 8))
-        val groups = Seq("a", "b", "c").map(_ -> tests(random, columns, 1))
-        val kept = KeptFiles.by(groups.map { case (name, (test, _)) => name -> test }, count)
-        (0 until count).foreach { i =>
-          val pruning = kept.prunedBy.filterNot(name => groups.toMap.apply(name)._2(i))
-          val decided = kept.decide(i)
-          assert(if (decided < 0) pruning.isEmpty else kept.prunedBy(decided) == pruning.head)
+  for ((rounds, tags) <- Seq(3 -> Nil, 10 -> Seq(Slow)))
+    test(
+      s"groups of tests keep together what each of them keeps, and name who prunes a file, $rounds rounds",
+      tags: _*) {
+      withRandom { random =>
+        for (count <- counts; _ <- 1 to rounds) {
+          val columns = Seq.fill(3)(column(random, count, 8))
+          val groups = Seq("a", "b", "c").map(_ -> tests(random, columns, 1))
+          val byName = groups.toMap
+          val kept = KeptFiles.by(groups.map { case (name, (test, _)) => name -> test }, count)
+          (0 until count).foreach { i =>
+            val pruning = kept.prunedBy.filterNot(name => byName(name)._2(i))
+            val decided = kept.decide(i)
+            assert(if (decided < 0) pruning.isEmpty else kept.prunedBy(decided) == pruning.head)
+          }
         }
       }
     }
-  }
 
   test("a column without bounds") {
     val info = Array[Byte](0, ColumnDomains.NoNulls.toByte, ColumnDomains.NoValues.toByte)

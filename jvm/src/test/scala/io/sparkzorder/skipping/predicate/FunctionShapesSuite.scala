@@ -37,7 +37,11 @@ class FunctionShapesSuite extends OrdersOfThePages {
         withOrders { dir =>
           val df = read(dir)
           val some = shapes.zipWithIndex.collect { case (s, i) if i % every == 0 => s }
-          val found = some.map { case (p, now) => (p, now, Try(df.where(p)).map(keptFiles)) }
+          val atOnce = Try(keptFilesEach(df, some.map(_._1)))
+          val found = some.zipWithIndex.map { case ((p, now), i) =>
+            // one by one, the predicate that fails is named
+            (p, now, if (atOnce.isSuccess) atOnce.map(_(i)) else Try(df.where(p)).map(keptFiles))
+          }
           found.foreach { case (p, now, kept) =>
             info(f"${kept.fold(_.getMessage.linesIterator.next(), _.toString)}%-4s $now%-4s $p")
           }

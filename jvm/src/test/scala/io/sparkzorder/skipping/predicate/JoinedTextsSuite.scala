@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.predicate
 import scala.util.{Random, Try}
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -18,10 +19,16 @@ class JoinedTextsSuite extends AnyFunSuite {
 
   private def text(value: String) = Literal(UTF8String.fromString(value), StringType)
 
-  private def isTrue(e: Expression, row: InternalRow): Boolean =
-    BindReferences.bindReference(e, columns).eval(row) == true
+  private def isTrue(e: Expression, row: InternalRow): Boolean = isTrue(e)(row)
 
-  test("the condition on the columns is true for the rows for which the comparison is true") {
+  private def isTrue(e: Expression): InternalRow => Boolean = {
+    val bound = BindReferences.bindReference(e, columns)
+    row => bound.eval(row) == true
+  }
+
+  for ((rounds, tags) <- Seq(30 -> Nil, 300 -> Seq(Slow))) test(
+    s"the condition on the columns is true for the rows for which the comparison is true, $rounds rounds",
+    tags: _*) {
     val seed = new Random().nextLong()
     val random = new Random(seed)
     def word() = Seq.fill(random.nextInt(4))("ab|é|-".charAt(random.nextInt(6))).mkString
@@ -34,10 +41,11 @@ class JoinedTextsSuite extends AnyFunSuite {
       ConcatWs(Seq(text("-|"), a, b)))
     var (known, met) = (0, 0)
     withClue(s"seed $seed\n") {
-      for (join <- joins; _ <- 1 to 100) {
+      for (join <- joins; _ <- 1 to rounds) {
         def value() = if (random.nextInt(5) == 0) null else UTF8String.fromString(word())
         val rows = Seq.fill(8)(InternalRow(value(), value(), value()))
-        val results = rows.map(BindReferences.bindReference(join, columns).eval(_))
+        val bound = BindReferences.bindReference(join, columns)
+        val results = rows.map(bound.eval(_))
         val constants = (results.filter(_ != null).take(2) :+ UTF8String.fromString(word()))
           .map(Literal(_, StringType))
         for (comparison <- Seq(
@@ -47,16 +55,17 @@ class JoinedTextsSuite extends AnyFunSuite {
             InSet(join, constants.map(_.value).toSet))) {
           JoinedTexts.equal(comparison).foreach { condition =>
             known += 1
+            val (compared, found) = (isTrue(comparison), isTrue(condition))
             rows.foreach { row =>
-              val expected = isTrue(comparison, row)
+              val expected = compared(row)
               if (expected) met += 1
-              assert(isTrue(condition, row) === expected, s"$comparison as $condition of $row")
+              if (found(row) != expected) fail(s"$comparison as $condition of $row")
             }
           }
         }
       }
     }
-    assert(known > 1500 && met > 1500)
+    assert(known > 15 * rounds && met > 15 * rounds)
   }
 
   test("the condition on the columns is true for the rows for which a joined text begins so") {

@@ -102,8 +102,11 @@ class OverlayReadSuite extends OverlayTestBase {
     }
   }
 
-  test("INSERT OVERWRITE of a partition half way wins over the run") {
-    for (k <- 0 to 3) withTableDir { dir =>
+  testParts("INSERT OVERWRITE of a partition half way wins over the run")(
+    checkOverwrite(2))(checkOverwrite(0, 1, 3))
+
+  private def checkOverwrite(renames: Int*): Unit = {
+    for (k <- renames) withTableDir { dir =>
       write(parted(120, 2), dir, "p")
       assert(killedAt(k, dir))
       withSQLConf("spark.sql.sources.partitionOverwriteMode" -> "dynamic") {
@@ -200,9 +203,18 @@ class OverlayReadSuite extends OverlayTestBase {
     }
   }
 
-  test("missing files are ignored only until a run replaces files of the table, also by a query that was planned before") {
-    for (adaptive <- Seq("true", "false"); vectorized <- Seq("true", "false");
-      ofSession <- Seq(true, false))
+  testParts(
+    "missing files are ignored only until a run replaces files of the table, also by a query that was planned before")(
+    checkMissing(("true", "true", true), ("false", "false", false)))(checkMissing(
+    ("true", "true", false),
+    ("true", "false", true),
+    ("true", "false", false),
+    ("false", "true", true),
+    ("false", "true", false),
+    ("false", "false", true)))
+
+  private def checkMissing(ways: (String, String, Boolean)*): Unit = {
+    for ((adaptive, vectorized, ofSession) <- ways)
       withSQLConf(
         "spark.sql.adaptive.enabled" -> adaptive,
         "spark.sql.parquet.enableVectorizedReader" -> vectorized,

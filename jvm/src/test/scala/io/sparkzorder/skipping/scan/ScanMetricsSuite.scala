@@ -18,14 +18,25 @@ class ScanMetricsSuite extends ScanTestBase {
   import RuntimePruningScan._
 
   private def inBoth(body: => Unit): Unit =
-    for (aqe <- Seq("true", "false")) inConf("spark.sql.adaptive.enabled" -> aqe)(body)
+    for (aqe <- Seq("true", "false")) inWay(aqe)(body)
+
+  private def inWay(aqe: String)(body: => Unit): Unit =
+    inConf("spark.sql.adaptive.enabled" -> aqe)(body)
 
   private val noBroadcast = "spark.sql.autoBroadcastJoinThreshold" -> "-1"
 
-  test("files before, kept, pruned and by which columns; columnar and row by row") {
+  testParts("files before, kept, pruned and by which columns; columnar and row by row")(
+    checkCounts(("true", "true", "true"), ("false", "false", "true")))(checkCounts(
+    (for {
+      aqe <- Seq("true", "false")
+      vectorized <- Seq("true", "false")
+      wholeStage <- Seq("true", "false")
+    } yield (aqe, vectorized, wholeStage)): _*))
+
+  private def checkCounts(ways: (String, String, String)*): Unit = {
     withGrid { dir =>
-      inBoth {
-        for (vectorized <- Seq("true", "false"); wholeStage <- Seq("true", "false")) inConf(
+      for ((aqe, vectorized, wholeStage) <- ways) inWay(aqe) {
+        inConf(
           "spark.sql.parquet.enableVectorizedReader" -> vectorized,
           "spark.sql.codegen.wholeStage" -> wholeStage) {
           val df = checkRows(read(dir).where(oneFile).groupBy("a").count())
@@ -120,10 +131,13 @@ class ScanMetricsSuite extends ScanTestBase {
     }
   }
 
-  test("a cached data frame, a view, subqueries and limits") {
+  testParts("a cached data frame, a view, subqueries and limits")(checkCached("true"))(
+    checkCached("false"))
+
+  private def checkCached(aqe: String): Unit = {
     withGrid { dir =>
       read(dir).createOrReplaceTempView("grid")
-      inBoth {
+      inWay(aqe) {
         val cached = read(dir).where(oneFile).cache()
         try {
           for (_ <- 1 to 2)

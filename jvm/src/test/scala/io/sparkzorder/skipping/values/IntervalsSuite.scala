@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.values
 import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.RandomInputs
 
@@ -13,8 +14,8 @@ import io.sparkzorder.RandomInputs
 class IntervalsSuite extends AnyFunSuite with RandomInputs {
   private val random = new Random(randomSeed)
 
-  private def rounds(body: => Unit): Unit =
-    withClue(s"[sparkzorder.test.seed=$randomSeed] ")((1 to 2000).foreach(_ => body))
+  private def rounds(count: Int)(body: => Unit): Unit =
+    withClue(s"[sparkzorder.test.seed=$randomSeed] ")((1 to count).foreach(_ => body))
 
   // longs at both ends of the domain and in its middle
   private val longs: IndexedSeq[Long] =
@@ -39,7 +40,7 @@ class IntervalsSuite extends AnyFunSuite with RandomInputs {
   }
 
   test("intervals of longs are the set of their values") {
-    rounds {
+    rounds(2000) {
       val ((a, inA), (b, inB)) = (longSet(), longSet())
       assertLongs(a, inA)
       assertLongs(a.complement, longs.toSet -- inA)
@@ -93,9 +94,11 @@ class IntervalsSuite extends AnyFunSuite with RandomInputs {
     assert(there.map(text).toSet === values, set.toString)
   }
 
-  test("intervals of byte strings are the set of their values") {
+  for ((count, tags) <- Seq(300 -> Nil, 4000 -> Seq(Slow))) test(
+    s"intervals of byte strings are the set of their values, $count rounds",
+    tags: _*) {
     val all = strings.map(text).toSet
-    rounds {
+    rounds(count) {
       val ((a, inA), (b, inB)) = (byteSet(), byteSet())
       assertBytes(a, inA)
       assertBytes(a.complement, all -- inA)

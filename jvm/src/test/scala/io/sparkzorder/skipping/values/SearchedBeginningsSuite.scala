@@ -6,6 +6,7 @@ package io.sparkzorder.skipping.values
 import scala.util.{Random, Try}
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Left => _, Right => _, _}
@@ -127,6 +128,8 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
       assert(met > rounds / 2 && left > rounds / 2)
     }
 
+  private val quickAndMore = Seq(80 -> Nil, 1000 -> Seq(Slow))
+
   private def pick(random: Random)(texts: String*) = texts(random.nextInt(texts.size))
 
   private def sequence(random: Random, depth: Int): String =
@@ -144,15 +147,16 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
           .mkString(pick(random)("(", "(?:"), "|", ")")
     }
 
-  test("RLIKE with a pattern that begins with an anchor") {
-    checkAll(300, text) { r =>
-      RLike(
-        text,
-        literal(Seq.fill(1 + r.nextInt(2))(pick(r)("^", "^", "\\A") + sequence(
-          r,
-          0)).mkString("|")))
+  for ((rounds, tags) <- quickAndMore)
+    test(s"RLIKE with a pattern that begins with an anchor, $rounds rounds", tags: _*) {
+      checkAll(rounds, text) { r =>
+        RLike(
+          text,
+          literal(Seq.fill(1 + r.nextInt(2))(pick(r)("^", "^", "\\A") + sequence(
+            r,
+            0)).mkString("|")))
+      }
     }
-  }
 
   test("a part without characters may be repeated many times") {
     assert(MatchedTexts.ofRegex("^((((){999}){999}){999}){999}a").isEmpty)
@@ -168,14 +172,15 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
-  test("REGEXP_EXTRACT of a group behind other parts") {
-    checkAll(300, text) { r =>
-      val pattern = "^" + sequence(r, 0) + "(" + sequence(r, 1) + ")" +
-        pick(r)("", "$", "b", "(a)", ".*")
-      val groups = "\\((?!\\?)".r.findAllIn(pattern).size
-      RegExpExtract(text, literal(pattern), Literal(1 + r.nextInt(math.max(1, groups))))
+  for ((rounds, tags) <- quickAndMore)
+    test(s"REGEXP_EXTRACT of a group behind other parts, $rounds rounds", tags: _*) {
+      checkAll(rounds, text) { r =>
+        val pattern = "^" + sequence(r, 0) + "(" + sequence(r, 1) + ")" +
+          pick(r)("", "$", "b", "(a)", ".*")
+        val groups = "\\((?!\\?)".r.findAllIn(pattern).size
+        RegExpExtract(text, literal(pattern), Literal(1 + r.nextInt(math.max(1, groups))))
+      }
     }
-  }
 
   test("REGEXP_REPLACE keeps what stands before the first match") {
     checkAll(1000, text) { r =>
