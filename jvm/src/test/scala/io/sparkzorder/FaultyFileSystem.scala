@@ -18,8 +18,7 @@ import org.apache.hadoop.fs.{
   FSDataInputStream,
   FSDataOutputStream,
   FsStatus,
-  Path,
-  RawLocalFileSystem
+  Path
 }
 import org.apache.hadoop.fs.permission.{FsAction, FsPermission}
 import org.apache.hadoop.security.AccessControlException
@@ -28,7 +27,7 @@ import org.apache.hadoop.util.Progressable
 /**
  * The local disk under the scheme `faulty`. A hook runs before every change, listing and opening.
  */
-class FaultyFileSystem extends RawLocalFileSystem {
+class FaultyFileSystem extends RawLocalFiles {
   override def getUri: URI = FaultyFileSystem.uri
   override def getScheme: String = "faulty"
 
@@ -136,12 +135,6 @@ class FaultyFileSystem extends RawLocalFileSystem {
 
   override def getStatus(path: Path): FsStatus =
     FaultyFileSystem.free.fold(super.getStatus(path))(new FsStatus(Long.MaxValue, 0L, _))
-
-  override def setPermission(path: Path, permission: FsPermission): Unit = {
-    val bits =
-      PosixFilePermissions.fromString(permission.toString.replace('t', 'x').replace('T', '-'))
-    val _ = Files.setPosixFilePermissions(nio(path), bits)
-  }
 
   private def nio(path: Path) = pathToFile(path).toPath
 }

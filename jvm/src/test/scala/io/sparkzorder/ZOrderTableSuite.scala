@@ -7,6 +7,8 @@ import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 import java.nio.file.Files
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{AnalysisException, DataFrame, Row}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -35,14 +37,13 @@ class ZOrderTableSuite extends OptimizeTestBase {
   test("where backslashes escape nothing, a literal has its text or is refused") {
     def literal(text: String) = StatementText.string(text, verbatim = true)
     withSQLConf(StatementText.VerbatimLiterals -> "true") {
-      for (text <-
-          Seq("", "it's", "C:\\x", "it's C:\\x", "say \"x\"", "it\\'s", "\\\"", "two\\\\")) {
-        assert(sql(s"SELECT ${literal(text)}").head().getString(0) === text)
-      }
+      val texts =
+        Seq("", "it's", "C:\\x", "it's C:\\x", "say \"x\"", "it\\'s", "\\\"", "two\\\\")
+      assert(sql(texts.map(literal).mkString("SELECT ", ", ", "")).head().toSeq === texts)
       for (text <- Seq("end\\", "'\"", "\\\\'\""))
         intercept[IllegalArgumentException](literal(text))
       withTableDir { dir =>
-        write(shuffled(100, 2), dir)
+        write(shuffled(20, 1), dir)
         val target = new File(dir.getParentFile, "it's here")
         table(dir).optimize().into(target.getPath).option("verify", "full").executeZOrderBy("a")
         assert(bag(spark.read.parquet(target.getPath)) === bag(table(dir).toDF))
@@ -80,7 +81,25 @@ class ZOrderTableSuite extends OptimizeTestBase {
     }
   }
 
-  test("OPTIMIZE by path: the rows stay, the metrics are true, then the statements on its state") {
+  test("OPTIMIZE by path: the rows stay, the metrics are true; history and UNDO") {
+    withTableDir { dir =>
+      write(shuffled(500, 3), dir)
+      val original = dataFiles(dir)
+      val rows = bag(table(dir).toDF)
+      val result = table(dir).optimize().option("targetFileSize", "4k").executeZOrderBy("a", "b")
+      assert(bag(table(dir).toDF) === rows)
+      checkMetrics(result.head(), dir, original, dataFiles(dir))
+      checkState(dir)
+      assert(names(table(dir).layout()) === Seq("a", "b"))
+      table(dir).undo()
+      assert(dataFiles(dir) === original)
+      assert(table(dir).history().count() === 2)
+    }
+  }
+
+  test(
+    "OPTIMIZE by path: dry runs, then all statements on the state of the table",
+    Slow) {
     withTableDir { dir =>
       write(shuffled(500, 5), dir)
       val original = dataFiles(dir)

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sql
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{AnalysisException, Row}
 import org.apache.spark.sql.catalyst.parser.ParseException
 import org.apache.spark.sql.catalyst.plans.logical.{
@@ -159,12 +161,24 @@ class ScriptSuite extends ParserTestBase {
     }
   }
 
-  test("scripts run: variables in WHERE and IDENTIFIER, loops, a handler") {
+  test("scripts run: variables in WHERE, a handler") {
     scripting {
       withTables { name =>
         sql(s"BEGIN DECLARE day INT DEFAULT 1; OPTIMIZE $name WHERE p = day ZORDER BY (a); END")
           .collect()
         assert(rowsOfRuns(name) === Seq(100))
+        sql("""BEGIN DECLARE EXIT HANDLER FOR SQLEXCEPTION UNDO LAYOUT pt;
+          | OPTIMIZE pt ZORDER BY (nothing); END""".stripMargin).collect()
+        assert(history("pt") === 2)
+      }
+    }
+  }
+
+  test("scripts run: IDENTIFIER in loops, tables in scripts, EXECUTE IMMEDIATE", Slow) {
+    scripting {
+      withTables { name =>
+        sql(s"BEGIN DECLARE day INT DEFAULT 1; OPTIMIZE $name WHERE p = day ZORDER BY (a); END")
+          .collect()
         sql(s"""BEGIN
           | FOR r AS SELECT * FROM VALUES ('pt'), ('qt') AS names(name) DO
           |   OPTIMIZE IDENTIFIER('default.' || r.name) FULL ZORDER BY (a, id);

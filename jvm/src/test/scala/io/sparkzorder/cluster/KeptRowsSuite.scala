@@ -18,10 +18,9 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange, FileSpan}
 
 /**
  * New rows are cut by sides that all rows of the folder measure. The suite simulates a table that grows
- * by 64 appends with an OPTIMIZE after each, by the product's own cuts and its own merge rule.
+ * by 64 appends (16 for each change) with an OPTIMIZE after each, by the product's own cuts and its own merge rule.
  */
 class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
-  private val appends = 64
   private val rowsOfFile = 100
   private val filesOfAppend = 16
 
@@ -87,7 +86,7 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
     mean / math.pow(files.map(_.rows.size).sum.toDouble / rowsOfFile, 1 - 1.0 / d)
   }
 
-  private def simulate(all: Rows, byTable: Boolean): Outcome = {
+  private def simulate(all: Rows, byTable: Boolean, appends: Int): Outcome = {
     val d = all.head.length
     val rule = new MergeRule(
       (0 until d).map(c => OrderingColumn(Seq(s"c$c"), DoubleType)),
@@ -107,7 +106,7 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
   }
 
   /** Rows in the order in which they come; the first column of `drift` is the time. */
-  private def rows(kind: String, d: Int, random: Random): Rows = {
+  private def rows(kind: String, d: Int, appends: Int, random: Random): Rows = {
     val n = appends * filesOfAppend * rowsOfFile
     val plain = IndexedSeq.fill(n)(Array.fill(d)(random.nextDouble()))
     if (kind == "equal") plain
@@ -122,19 +121,20 @@ class KeptRowsSuite extends AnyFunSuite with RandomInputs with Tolerance {
   }
 
   for {
-    (kind, d, rewritten, mean, tags) <- Seq(
-      ("drift", 2, 0.1, 1.6, Seq(Slow)),
-      ("drift", 3, 0.1, 1.6, Seq(Slow)),
-      ("equal", 2, 2.4, 1.8, Nil),
-      ("equal", 3, 1.2, 1.8, Seq(Slow)),
-      ("late", 2, 1.0, 1.8, Seq(Slow)))
+    (kind, d, rewritten, mean, appends, tags) <- Seq(
+      ("drift", 2, 0.1, 1.6, 64, Seq(Slow)),
+      ("drift", 3, 0.1, 1.6, 64, Seq(Slow)),
+      ("equal", 2, 2.4, 1.8, 16, Nil),
+      ("equal", 2, 2.4, 1.8, 64, Seq(Slow)),
+      ("equal", 3, 1.2, 1.8, 64, Seq(Slow)),
+      ("late", 2, 1.0, 1.8, 64, Seq(Slow)))
   } test(
-    s"$kind appends by $d columns: at most $rewritten rewritten, mean excess at most $mean",
+    s"$appends $kind appends by $d columns: at most $rewritten rewritten, mean excess at most $mean",
     tags: _*) {
-    val all = rows(kind, d, new Random(7))
-    val table = simulate(all, byTable = true)
+    val all = rows(kind, d, appends, new Random(7))
+    val table = simulate(all, byTable = true, appends)
     // nothing is asked of these
-    if (tags.nonEmpty) info(s"by its own ranks: ${simulate(all, byTable = false)}")
+    if (tags.nonEmpty) info(s"by its own ranks: ${simulate(all, byTable = false, appends)}")
     info(s"by those of the table: $table")
     assert(table.rewritten <= rewritten)
     assert(table.mean <= mean)

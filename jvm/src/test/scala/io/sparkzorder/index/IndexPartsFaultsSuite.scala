@@ -9,6 +9,8 @@ import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Random, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.errors.ZOrderException
 
@@ -123,13 +125,15 @@ class IndexPartsFaultsSuite extends IndexPartsTestBase {
     }
   }
 
-  test("a session that reads while others update and drop: an index of some moment, or none") {
+  for ((rounds, tags) <- Seq(2 -> Nil, 6 -> Seq(Slow))) test(
+    s"a session that reads while others update and drop: an index of some moment, or none; $rounds rounds",
+    tags: _*) {
     IndexParts.withoutSmall {
       withRoot { (dir, store) =>
         val stop = new AtomicBoolean
         val writer = new Thread(() =>
           try {
-            for (round <- 1 to 6) {
+            for (round <- 1 to rounds) {
               apply(store, entries(new Random(round), 0, 40))
               (1 to 15).foreach(i =>
                 apply(store, entries(new Random(i), 100 * i, 2), Set(s"p=${i % 3}/part-$i")))

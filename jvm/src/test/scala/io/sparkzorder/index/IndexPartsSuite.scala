@@ -6,15 +6,18 @@ package io.sparkzorder.index
 import scala.util.Random
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.FaultyFileSystem
 
 /** An index of several parts says what an index written at once says, whatever changed it. */
 class IndexPartsSuite extends IndexPartsTestBase {
 
-  test("random changes: equal to an index that is written at once, for readers and for lookups") {
+  for ((times, tags) <- Seq(1 -> Nil, 4 -> Seq(Slow))) test(
+    s"random changes: equal to an index that is written at once, for readers and for lookups; $times times",
+    tags: _*) {
     withRandom { random =>
-      for (_ <- 1 to 4) withRoot { (dir, store) =>
+      for (_ <- 1 to times) withRoot { (dir, store) =>
         IndexParts.withoutSmall {
           var model = entries(random, 0, 60).map(e => e.path -> e).toMap
           var everything = model.values.toSeq

@@ -11,7 +11,7 @@ import org.scalatest.tagobjects.Slow
 /** Checkpoints: what they keep, what they cost, and what of a checkpoint counts for nothing. */
 class CheckpointSuite extends CheckpointTestBase {
 
-  for ((n, tags) <- Seq(2000 -> Nil, 10000 -> Seq(Slow)))
+  for ((n, tags) <- Seq(400 -> Nil, 10000 -> Seq(Slow)))
     test(s"$n records cost a statement and the first query no more than 20 do", tags: _*) {
       def opened(records: Int): (Int, Int) = {
         var counts = (0, 0)

@@ -14,7 +14,7 @@ import org.apache.spark.sql.AnalysisException
 /** Writes beside other writers, with damaged state and with names that do not fit. */
 class HostileWritesSuite extends DealtTables {
 
-  test("another engine writes into the directory: inserts and OPTIMIZE go on") {
+  test("another engine writes into the directory: inserts and OPTIMIZE go on", Slow) {
     withTable("t") {
       create()
       insert(60000, 1)

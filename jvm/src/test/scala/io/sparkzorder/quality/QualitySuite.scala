@@ -47,9 +47,11 @@ class QualitySuite extends ZOrderSessionSuite {
   }
 
   // the limit of the mean is one of all numbers of columns, more of which are further from the ideal
-  for ((columns, tags) <- Seq((2 to 2) -> Nil, (2 to 5) -> Seq(Slow))) {
+  for ((columns, files, tags) <- Seq(
+      (2 to 2, Seq(64), Nil),
+      (2 to 5, Seq(64, 100), Seq(Slow)))) {
     lazy val uniform =
-      columns.flatMap(d => lab.outcomes(QualityData.uniform(d, 80000), Seq(64, 100)))
+      columns.flatMap(d => lab.outcomes(QualityData.uniform(d, 80000), files))
     def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
       test(s"${columns.head} to ${columns.last} uniform columns: $name", tags: _*)(body)
 
@@ -83,7 +85,7 @@ class QualitySuite extends ZOrderSessionSuite {
   for (data <- QualityData.skewed(60000)) {
     lazy val outcomes = lab.outcomes(data, Seq(64))
     val tags =
-      if (Set("zipf 1.1 and uniform", "30 % nulls", "correlated dates")(data.name)) Nil
+      if (data.name == "zipf 1.1 and uniform") Nil
       else Seq(Slow)
     def threshold(name: String)(body: => Unit)(implicit pos: Position): Unit =
       test(s"${data.name}: $name", tags: _*)(body)
@@ -97,10 +99,14 @@ class QualitySuite extends ZOrderSessionSuite {
   }
 
   // a sixteenth of a file's rows, and more than that: pages are a sixteenth in both cases
-  for ((limit, tags) <- Seq(500 -> Nil, 700 -> Seq(Slow))) {
-    test(s"pages of a file skip too, at most $limit rows in a page", tags: _*) {
+  for ((limit, columns, tags) <- Seq(
+      (500, Seq(2), Nil),
+      (500, Seq(3), Seq(Slow)),
+      (700, Seq(2, 3), Seq(Slow)))) {
+    val what = s"${columns.mkString(" and ")} columns, at most $limit rows in a page"
+    test(s"pages of a file skip too: $what", tags: _*) {
       withSQLConf("parquet.page.row.count.limit" -> limit.toString) {
-        val paged = Seq(2, 3).flatMap(d => lab.outcomes(QualityData.uniform(d, 128000), Seq(16)))
+        val paged = columns.flatMap(d => lab.outcomes(QualityData.uniform(d, 128000), Seq(16)))
         report(paged)
         assert(paged.forall(_.pages.units >= 200), "the test needs several pages a file")
         atMost(Threshold.PageExcess, paged)(_.pages.pointExcess)

@@ -4,6 +4,7 @@
 package io.sparkzorder.report
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -77,9 +78,11 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
     assert(math.abs(half - 0.5) < 0.01)
   }
 
-  test("what a grid will cost, as counted on the sampled rows themselves") {
+  for ((times, tags) <- Seq(6 -> Nil, 30 -> Seq(Slow))) test(
+    s"what a grid will cost, as counted on the sampled rows themselves: $times grids",
+    tags: _*) {
     withRandom { random =>
-      for (_ <- 0 until 30) {
+      for (_ <- 0 until times) {
         val n = 50 + random.nextInt(500)
         val columns = Seq.fill(2)(Seq.fill(n)(
           if (random.nextInt(9) == 0) null else random.nextInt(60): Any))

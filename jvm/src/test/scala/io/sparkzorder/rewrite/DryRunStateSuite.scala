@@ -3,13 +3,17 @@
 
 package io.sparkzorder.rewrite
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.commands.FaultyTables
 
 /** DRY RUN changes nothing, and still plans for the files that the records say are there. */
 class DryRunStateSuite extends FaultyTables {
 
-  test("a half-published table: DRY RUN says what it says once the run is published") {
-    for (k <- Seq(0, 2, 4, 6)) withTableDir { dir =>
+  for ((k, tags) <- Seq(4 -> Nil, 0 -> Seq(Slow), 2 -> Seq(Slow), 6 -> Seq(Slow))) test(
+    s"a half-published table: DRY RUN says what it says once the run is published, killed at rename $k",
+    tags: _*) {
+    withTableDir { dir =>
       write(shuffled(300, 3).selectExpr("*", "id % 2 p"), dir, "p")
       val (run, _) = killedAt(k)(isPublishing)(
         sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a OPTIONS (${sizeFor(dir, 6)})").collect())

@@ -59,7 +59,14 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       }
   }
 
-  test("columns of one value, of NULLs only, and half of one value") {
+  private val odd = Seq("nulls", "constant", "half", "some", "nan")
+
+  test("columns of one value, of NULLs only, and half of one value")(checkOdd(Seq(odd)))
+
+  test("columns of one value, of NULLs only, and half of one value, alone and in pairs", Slow)(
+    checkOdd(Seq(Seq("nulls"), Seq("half"), Seq("b", "constant"), odd)))
+
+  private def checkOdd(orders: Seq[Seq[String]]): Unit = {
     val columns = Seq(
       "cast(NULL AS INT) nulls",
       "7 constant",
@@ -68,8 +75,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       "double('NaN') nan")
     withTableDir { dir =>
       write(shuffled(3000, 4).selectExpr("id" +: "a" +: "b" +: columns: _*), dir)
-      val names = Seq("nulls", "constant", "half", "some", "nan")
-      for (by <- Seq(Seq("nulls"), Seq("half"), Seq("b", "constant"), names)) {
+      for (by <- orders) {
         val row = optimize(
           s"OPTIMIZE '$dir' ZORDER BY (${by.mkString(", ")}) OPTIONS (${sizeFor(dir, 8)})",
           dir)(read(dir))
@@ -141,7 +147,11 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
     }
   }
 
-  test("every type as an ordering column") {
+  test("every type as an ordering column")(checkTypes(columnsOfRun = 17))
+
+  test("every type as an ordering column, six in each run", Slow)(checkTypes(columnsOfRun = 6))
+
+  private def checkTypes(columnsOfRun: Int): Unit = {
     val types = Seq(
       "boolean(id % 2)",
       "tinyint(id % 100 - 50)",
@@ -167,7 +177,7 @@ class OptimizeEdgeSuite extends OptimizeTestBase {
       writingOldDates {
         write(spark.range(0, 600, 1, 3).selectExpr(cols: _*), dir)
       }
-      for (group <- types.indices.grouped(6)) {
+      for (group <- types.indices.grouped(columnsOfRun)) {
         val names = group.map(i => s"c$i").mkString(", ")
         val row = optimize(
           s"OPTIMIZE '$dir' ZORDER BY ($names) OPTIONS (${sizeFor(dir, 4)}, 'verify' 'full')",

@@ -109,7 +109,7 @@ class OptimizeEnvironmentSuite extends OptimizeTestBase {
       assume(mounted.getOrElse(false), "mounting needs a superuser")
       try {
         val dir = new File(mount, "table")
-        write(shuffled(60000, 4), dir)
+        write(shuffled(20000, 4), dir)
         val size = dataFiles(dir).map(_.length).sum
         // the files fit once, not twice
         val filler = mount.toPath.resolve("filler")
@@ -127,7 +127,7 @@ class OptimizeEnvironmentSuite extends OptimizeTestBase {
         Files.write(filler, Array.emptyByteArray)
         if (result.isFailure) assert(userFiles(dir) === files)
         checkState(dir)
-        assert(read(dir).count() === 60000)
+        assert(read(dir).count() === 20000)
         optimize(s"OPTIMIZE '$dir' FULL ZORDER BY (b, a)", dir)(read(dir))
       } finally assert(Seq("umount", mount.toString).! == 0)
     }

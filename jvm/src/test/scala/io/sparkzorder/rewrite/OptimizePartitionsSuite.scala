@@ -89,6 +89,17 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
       optimize(s"OPTIMIZE '$dir' WHERE p IS NULL OR p = 'a/b' ZORDER BY b", dir)(read(dir))
       assert(dataFiles(dir).diff(after).map(_.folder) ===
         Seq("p=__HIVE_DEFAULT_PARTITION__", "p=a%2Fb"))
+    }
+  }
+
+  test("odd partition values keep their folders in a copy", Slow) {
+    val session = spark
+    import session.implicits._
+    withTableDir { dir =>
+      val df = (oddValues ++ Seq(null: String)).zipWithIndex.toDF("p", "i")
+        .selectExpr("p", "explode(sequence(i * 10, i * 10 + 9)) a")
+      write(df.selectExpr("a", "a b", "p"), dir, "p")
+      val after = dataFiles(dir)
       withTempDir { out =>
         val to = new File(out, "x")
         sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '$to'").collect()

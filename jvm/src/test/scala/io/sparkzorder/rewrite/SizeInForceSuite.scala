@@ -5,6 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.commands.OptimizeTestBase
 
 /** The size of files belongs to the layout, as its columns do: runs that name no size keep it. */
@@ -26,6 +28,13 @@ class SizeInForceSuite extends OptimizeTestBase {
       assert(files > 4)
       assert(added(s"OPTIMIZE '$dir'", dir) === 0)
       assert(added(s"OPTIMIZE '$dir' ZORDER BY (a, b)", dir) === 0)
+      assert(math.abs(added(s"OPTIMIZE '$dir' FULL", dir) - files) <= 2)
+    }
+  }
+
+  test("the size of a copy and of new files, until somebody names another", Slow) {
+    withLayout("ZORDER BY (a, b)") { (dir, size) =>
+      val files = dataFiles(dir).size
       assert(math.abs(added(s"OPTIMIZE '$dir' FULL", dir) - files) <= 2)
       assert(added(s"OPTIMIZE '$dir'", dir) === 0)
       // a copy has the layout of its source

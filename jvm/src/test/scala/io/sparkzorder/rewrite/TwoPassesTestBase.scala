@@ -17,16 +17,17 @@ import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
 /** Tables without partitions that are larger than a batch, and what must hold of them. */
 abstract class TwoPassesTestBase extends FaultyTables with RandomInputs {
-  protected def batches = 4
-  protected def filesOfBatch = 6
-  protected def rowsOfTable = 4000
+  protected def batches: Int = 4
+  protected def filesOfBatch: Int = 6
+  protected def rowsOfTable: Int = 4000
+  protected def filesOfTable: Int = 24
 
   /** Rows by two columns; most of their bytes are others, as in tables with files that are not tiny. */
   protected def rows(
       kind: String,
       from: Int = 0,
       n: Int = rowsOfTable,
-      files: Int = 24): DataFrame = {
+      files: Int = filesOfTable): DataFrame = {
     val uniform = "pmod(hash(id), 100003)"
     val (a, b) = kind match {
       case "uniform" => (uniform, "pmod(hash(id, 7), 100003)")

@@ -205,7 +205,7 @@ class StoreShadowSuite extends FaultyTables with Steps {
 
   testSteps(
     "killed at a request that changes something: the rows stay, and the next run works",
-    9) { step =>
+    27) { step =>
     withTableDir { dir =>
       write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
       val rows = bag(read(dir))

@@ -5,6 +5,8 @@ package io.sparkzorder.sources
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.functions.expr
 import org.apache.spark.sql.sparkzorder.TestAccess
@@ -51,7 +53,27 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
 
   private def reason(row: Row): String = row.getAs[String]("reason")
 
-  common("scans are recorded by columns, kinds and ranks, and not while the record is off") {
+  common("scans are recorded by columns and kinds, and not while the record is off") {
+    onTable(rows = 800, files = 2) {
+      run(t.where("a = 5"))
+      assert(workload.isEmpty)
+      ask(
+        t.where("a = 5"),
+        t.where("a IN (1, 500) AND b < 100"),
+        t.where("length(s) = 2"),
+        t.join(t.where("p = 3").select("id"), "id"))
+      val rows = workload.map(r => (columnsOf(r), (r.getBoolean(1), r.getLong(2)))).toMap
+      assert(rows(Seq("a" -> "point")) === ((true, 1L)), rows)
+      assert(rows(Seq("a" -> "values", "b" -> "range")) === ((true, 1L)), rows)
+      // in a join
+      assert(rows(Seq("p" -> "point")) === ((true, 1L)), rows)
+      assert(rows.values.map(_._2).sum === 5, rows)
+      assert(rows(Nil)._1 === false)
+      assert(workload.forall(_.getLong(3) > 0))
+    }
+  }
+
+  test("scans are recorded by columns, kinds and ranks, and not while the record is off", Slow) {
     onTable() {
       run(t.where("a = 5"))
       assert(workload.isEmpty)
@@ -175,7 +197,17 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       assert(commits === before + 1)
       assert(gains(done).map(_.getString(0)) === Seq("a", "b"))
       assert(gains(done).head.getDouble(2) < gains(done)(1).getDouble(2), done)
+      assert(reason(auto()).contains("AUTO keeps the layout by (a, b)"))
+      assert(commits === before + 1)
+    }
+  }
 
+  test("AUTO keeps a layout with its weights, and changes a first one once in seven days", Slow) {
+    onTable() {
+      record("a" -> 120, "b" -> 30)
+      val before = commits
+      auto()
+      assert(commits === before + 1)
       val again = auto()
       assert(reason(again).contains("AUTO keeps the layout by (a, b)"), again)
       // without ZORDER BY the layout stays, with its weights

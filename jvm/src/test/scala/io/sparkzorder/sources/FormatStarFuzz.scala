@@ -26,7 +26,7 @@ trait FormatStarFuzz extends FormatTestBase with RandomInputs with StarQueries {
   /** Runs `body`, and drops its tables. */
   protected def withTablesOfStar(body: => Any): Unit
 
-  private val quick = 6
+  private val quick = 3
   private val more = math.max(40, sys.props.get("sparkzorder.test.pairs").fold(0)(_.toInt / 50))
 
   override protected def ownFilter(random: Random): String = pick(

@@ -25,9 +25,12 @@ trait TableOfFormat { this: FormatTestBase =>
 
   protected val small = "OPTIONS (targetFileSize = '4k')"
 
-  protected def onTable(clauses: String = "", rows: Int = 8000)(body: => Unit): Unit =
+  protected def onTable(
+      clauses: String = "",
+      rows: Int = 8000,
+      files: Int = 8)(body: => Unit): Unit =
     withTables {
-      create("t", clauses, rows = rows)
+      create("t", clauses, files, rows)
       WorkloadCapture.clear()
       body
     }

@@ -14,6 +14,7 @@ import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.MessageTypeParser
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.expr
@@ -71,14 +72,15 @@ class BloomFiltersSuite extends OptimizeTestBase {
   private def reasonOf(statement: String, dir: File): String =
     String.valueOf(optimize(statement, dir)(read(dir)).getAs[String]("reason"))
 
-  test("columns that had a Bloom filter have one again, which answers as it should") {
+  for ((n, tags) <- Seq(6000 -> Nil, 30000 -> Seq(Slow))) test(
+    s"columns that had a Bloom filter have one again, which answers as it should: $n rows",
+    tags: _*) {
     withTableDir { dir =>
-      val n = 30000
       writeWith(rows(n), dir, "key", "s.name", "few", "d")
       write(rows(n / 4).withColumn("id", expr("id + 1000000")), dir)
       assert(filters(dir).map(_.column).toSet === Set("key", "s.name", "d"))
       val reason =
-        reasonOf(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '300k')", dir)
+        reasonOf(s"OPTIMIZE '$dir' ZORDER BY (id) OPTIONS ('targetFileSize' '${n / 100}k')", dir)
       assert(reason.contains("no Bloom filter of `d`"))
       val made = filters(dir)
       assert(made.map(_.column).toSet === Set("key", "s.name"))

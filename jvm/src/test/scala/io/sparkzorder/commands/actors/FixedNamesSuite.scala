@@ -67,6 +67,9 @@ class FixedNamesSuite extends FaultyTables {
 
   test("a job writes its file again: nothing is merged before the user says what it is") {
     twice(partitioned = false)
+  }
+
+  test("a job writes its file of a partition again", Slow) {
     twice(partitioned = true)
   }
 

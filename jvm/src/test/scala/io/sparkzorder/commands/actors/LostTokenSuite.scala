@@ -23,14 +23,14 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   private def takeToken(dir: File): Boolean = token(dir).exists(_.delete())
 
-  /** Kills a run at each rename, and takes something away, unless it is not there. */
+  /** Kills a run at each rename, or at one of them, and takes something away, unless it is not there. */
   private def atKills(step: Int, take: File => Boolean = takeToken)(
       body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
-    var (k, more, taken) = (0, true, 0)
+    var (k, more, taken) = (first(step), true, 0)
     while (more) withTableDir { dir =>
       write(shuffled(100, 3), dir)
       val expected = bag(read(dir))
-      more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2
+      more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2 && step == 1
       val lost = take(dir)
       if (lost) taken += 1
       body(dir, expected, lost)
@@ -38,6 +38,8 @@ class LostTokenSuite extends FaultyTables with Steps {
     }
     assert(taken > 3 / step)
   }
+
+  private def first(step: Int): Int = if (step == 1) 0 else step
 
   /** Spark cannot infer a schema where all files are hidden. */
   private def known(dir: File): DataFrame =
@@ -88,15 +90,15 @@ class LostTokenSuite extends FaultyTables with Steps {
     "OPTIMIZE and PUBLISH LAYOUT refuse a conflict that is ended half, of which somebody has removed the record",
     quick = 6) {
     step =>
-      var (k, more, refused) = (0, true, 0)
+      var (k, more, refused) = (first(step) / 2, true, 0)
       while (more) withTableDir { dir =>
         write(shuffled(100, 3), dir)
         val expected = bag(read(dir))
         // killed when the replaced files are hidden
         assert(killedAt(6)(isPublishing)(sql(statement(dir)).collect())._2)
         more = killedAt(k)(isPublishing)(
-          sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2
-        for (lost <- Seq("_zorder/_commits", "_zorder")) {
+          sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2 && step == 1
+        for (lost <- Seq("_zorder/_commits", "_zorder").take(if (step == 1) 2 else 1)) {
           val (state, away) = (new File(dir, lost), new File(s"$dir.away"))
           assert(state.renameTo(away))
           val before = userFiles(dir)

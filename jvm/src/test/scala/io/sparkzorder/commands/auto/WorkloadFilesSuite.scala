@@ -46,7 +46,7 @@ class WorkloadFilesSuite extends AutoTestBase with FaultyTables {
 
   test("queries at once, while notes are written: each counts once") {
     withTableDir { dir =>
-      val (threads, queries) = (4, 6)
+      val (threads, queries) = (4, 2)
       val running = (0 until threads).map { t =>
         val session = spark.newSession()
         session.conf.set(on._1, on._2)

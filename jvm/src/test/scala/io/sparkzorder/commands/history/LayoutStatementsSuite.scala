@@ -5,6 +5,8 @@ package io.sparkzorder.commands.history
 
 import java.io.File
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.types.{ArrayType, StructField}
 
 import io.sparkzorder.commands.OptimizeTestBase
@@ -69,13 +71,19 @@ class LayoutStatementsSuite extends OptimizeTestBase {
       s"$name ${t.sql}${if (nullable) "" else " NOT NULL"}"
   }
 
-  test("a name, a path in back-quotes and a quoted path are one table") {
+  test("a name and a quoted path are one table")(checkTargets(dir => Seq("t", s"'$dir'")))
+
+  test("each name, a path in back-quotes and a quoted path are one table", Slow)(
+    checkTargets(dir =>
+      Seq("t", "default.t", "spark_catalog.default.t", s"parquet.`$dir`", s"'$dir'")))
+
+  private def checkTargets(of: File => Seq[String]): Unit = {
     withTable("t") {
       withTableDir { dir =>
         write(shuffled(50, 2), dir)
         sql(s"CREATE TABLE t USING parquet LOCATION '$dir'")
         val original = dataFiles(dir)
-        val targets = Seq("t", "default.t", "spark_catalog.default.t", s"parquet.`$dir`", s"'$dir'")
+        val targets = of(dir)
         for (target <- targets) {
           sql("OPTIMIZE t FULL ZORDER BY a")
           assert(sql(s"SHOW LAYOUT HISTORY $target").head().getAs[Boolean]("undoPossible"))

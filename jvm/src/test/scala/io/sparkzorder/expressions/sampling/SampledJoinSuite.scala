@@ -54,19 +54,16 @@ class SampledJoinSuite extends ZOrderSessionSuite with ValidatedPlans {
     }
   }
 
-  test("outer, semi, anti and cross joins") {
-    for (join <- Seq(
-        "LEFT JOIN",
-        "RIGHT JOIN",
-        "FULL JOIN",
-        "LEFT SEMI JOIN",
-        "LEFT ANTI JOIN",
-        "CROSS JOIN")) {
-      def query(on: String) = sql(s"SELECT * FROM l $join r ON $on")
-      checkAnswer(query(condition), query(plain).collect().toSeq)
-      assert(query(condition).columns === query(plain).columns)
+  for ((joins, tags) <- Seq(
+      Seq("FULL JOIN", "LEFT ANTI JOIN") -> Nil,
+      Seq("LEFT JOIN", "RIGHT JOIN", "LEFT SEMI JOIN", "CROSS JOIN") -> Seq(Slow)))
+    test(joins.mkString(", "), tags: _*) {
+      for (join <- joins) {
+        def query(on: String) = sql(s"SELECT * FROM l $join r ON $on")
+        checkAnswer(query(condition), query(plain).collect().toSeq)
+        assert(query(condition).columns === query(plain).columns)
+      }
     }
-  }
 
   test("a condition that is no equality, and a constant call") {
     checkAnswer(

@@ -78,9 +78,11 @@ class PostingsSuite extends AnyFunSuite with RandomInputs {
     all.toSet
   }
 
-  test("look-ups find every file of a value, and few others") {
+  for ((rounds, tags) <- Seq(6 -> Nil, 30 -> Seq(Slow))) test(
+    s"look-ups find every file of a value, and few others: $rounds rounds",
+    tags: _*) {
     withRandom { random =>
-      for (round <- 1 to 30) withDirectory { dir =>
+      for (round <- 1 to rounds) withDirectory { dir =>
         val files = 1 + random.nextInt(if (round % 3 == 0) 3000 else 40)
         val bits = if (round % 2 == 0) 4 else 31
         val sized = PostingsFormat.withFingerprints(bits)(PostingsFormat.of(files, 1))
@@ -116,7 +118,7 @@ class PostingsSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
-  for ((what, step, tags) <- Seq(("some", 4, Nil), ("each", 1, Seq(Slow)))) test(
+  for ((what, step, tags) <- Seq(("some", 16, Nil), ("each", 1, Seq(Slow)))) test(
     s"a flipped bit and a cut of a shard or a head is noticed, at $what byte of the shards",
     tags: _*) {
     withRandom { random =>

@@ -5,6 +5,8 @@ package io.sparkzorder.log.publish
 
 import java.util.concurrent.atomic.{AtomicInteger, AtomicLong}
 
+import org.scalatest.tagobjects.Slow
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.StateTestBase
 
@@ -34,8 +36,12 @@ class PublishCostSuite extends StateTestBase {
     (calls.get, ms.get)
   }
 
-  for ((folders, files) <- Seq((1, 400), (200, 2), (20, 20))) {
-    test(s"$files files in each of $folders folders: several at a time") {
+  for ((folders, files, tags) <- Seq(
+      (1, 400, Nil),
+      (50, 2, Nil),
+      (200, 2, Seq(Slow)),
+      (20, 20, Nil))) {
+    test(s"$files files in each of $folders folders: several at a time", tags: _*) {
       val (calls, ms) = publish(folders, files)
       info(s"$calls calls of $pauseMs ms in $ms ms")
       // 16 at a time, on a machine that does other things too

@@ -12,10 +12,10 @@ import scala.util.{Random, Try}
 
 import org.scalatest.tagobjects.Slow
 
-import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.{FaultyFileSystem, Steps}
 
 /** The steps of publishing a run: each kill, and other publishers and readers between any two. */
-class RunPublisherSuite extends RunPublisherTestBase {
+class RunPublisherSuite extends RunPublisherTestBase with Steps {
 
   private def everything(dir: File): Seq[String] =
     Files.walk(dir.toPath).iterator.asScala.map(dir.toPath.relativize(_).toString).toSeq
@@ -90,7 +90,7 @@ class RunPublisherSuite extends RunPublisherTestBase {
     finally pool.shutdown()
   }
 
-  test("abandoned after a kill at any step: old files or new files, and nothing hidden") {
+  testSteps("abandoned after a kill: old files or new files, and nothing hidden", 4) { step =>
     var (k, more) = (0, true)
     while (more) withScheme("faulty") { (dir, state) =>
       val record = committed(dir, state)
@@ -107,7 +107,7 @@ class RunPublisherSuite extends RunPublisherTestBase {
         }
       }
       more = failed
-      k += 1
+      k += step
     }
   }
 

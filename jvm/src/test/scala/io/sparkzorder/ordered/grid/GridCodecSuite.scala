@@ -9,6 +9,7 @@ import java.util.zip.CRC32
 import scala.util.{Random, Try}
 
 import org.scalatest.funsuite.AnyFunSuite
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -113,19 +114,21 @@ class GridCodecSuite extends AnyFunSuite {
     out.toByteArray
   }
 
-  test("damaged bytes are refused with an IOException, or place rows in cells that exist") {
+  for ((n, tags) <- Seq(60 -> Nil, 300 -> Seq(Slow))) test(
+    s"damaged bytes are refused with an IOException, or place rows in cells that exist: $n times",
+    tags: _*) {
     val good = GridCodec.write(stored(ThinGrid.of(grid(6), 8))).get
     val body = good.drop(20)
     assert(withChecksum(body).toSeq === good.toSeq)
     intercept[IOException](GridCodec.read(good.updated(30, (good(30) ^ 1).toByte)))
-    for (n <- Seq(0, 3, 19, good.length - 1)) {
-      intercept[IOException](GridCodec.read(good.take(n)))
+    for (length <- Seq(0, 3, 19, good.length - 1)) {
+      intercept[IOException](GridCodec.read(good.take(length)))
     }
     intercept[IOException](GridCodec.read(good :+ 0.toByte))
     intercept[IOException](GridCodec.read(good.updated(7, 2.toByte)))
     val seed = System.nanoTime()
     val dice = new Random(seed)
-    for (_ <- 1 to 300) {
+    for (_ <- 1 to n) {
       val at = dice.nextInt(body.length)
       val damaged = dice.nextInt(3) match {
         case 0 => body.updated(at, dice.nextInt(256).toByte)

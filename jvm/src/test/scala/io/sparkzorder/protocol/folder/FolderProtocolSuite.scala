@@ -32,6 +32,10 @@ class FolderProtocolSuite extends AnyFunSuite {
       readersOfConflict,
       readersOfMoved,
       restored,
+      overwrittenTable(stateFirst = true),
+      recoverers,
+      readers,
+      readersOfCleaned,
       twoRewriters).map(_.name)
 
   for (c <- quick) test(c.name, (if (slower(c.name)) Seq(Slow) else Nil): _*) {

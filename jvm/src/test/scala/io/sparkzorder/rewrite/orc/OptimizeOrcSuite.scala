@@ -53,24 +53,39 @@ class OptimizeOrcSuite extends OrcTables {
 
   test("stripes and strides of a larger file are judged by the row index") {
     withTableDir { dir =>
-      write(shuffled(60000, 4), dir)
-      withSQLConf("orc.row.index.stride" -> "2000") {
+      write(shuffled(24000, 2), dir)
+      withSQLConf("orc.row.index.stride" -> "1000") {
         optimizeOrc(dir, "ZORDER BY (a, b)")
       }
       assert(dataFiles(dir).size === 1)
       val (stripes, stride) =
         withOrc(orcFiles(dir).head)(r => (r.getStripes.size, r.getRowIndexStride))
-      assert(stride <= 2200)
+      assert(stride <= 1100)
       val shown = sql(s"SHOW LAYOUT orc.`$dir` FOR (a)").head()
       val pages = shown.getAs[Row]("pages")
       assert(shown.getAs[Row]("rowGroups").getAs[Long]("count") === stripes)
-      assert(pages.getAs[Long]("count") >= 60000 / stride)
+      assert(pages.getAs[Long]("count") >= 24000 / stride)
       info(s"$stripes stripes, strides of $stride rows: $pages")
       assert(pages.getAs[Double]("perPointQuery") < 0.45 * pages.getAs[Long]("count"))
     }
   }
 
-  test("partitions; a second run rewrites nothing, new files are merged, FULL rewrites all") {
+  test("partitions: a second run rewrites nothing, new files are merged") {
+    withTableDir { dir =>
+      val rows = shuffled(2000, 2).selectExpr("*", "if(id % 2 = 0, NULL, id % 2) p")
+      write(rows, dir, "p")
+      val size = sizeFor(dir, 6)
+      val first = optimizeOrc(dir, s"ZORDER BY (a, b) OPTIONS ($size)")
+      assert(metric(first, "partitionsOptimized") === 2)
+      assert(metric(sql(s"OPTIMIZE orc.`$dir` OPTIONS ($size)").head(), "numFilesRemoved") === 0)
+      write(rows.where("p = 1 AND id < 200"), dir, "p")
+      val third = optimizeOrc(dir, s"OPTIONS ($size)")
+      assert(metric(third, "partitionsOptimized") === 1)
+      assert(third.getAs[String]("reason").contains("new"))
+    }
+  }
+
+  test("partitions; a second run rewrites nothing, new files are merged, FULL rewrites all", Slow) {
     withTableDir { dir =>
       val rows = shuffled(6000, 3).selectExpr("*", "if(id % 4 = 0, NULL, id % 4) p")
       write(rows, dir, "p")

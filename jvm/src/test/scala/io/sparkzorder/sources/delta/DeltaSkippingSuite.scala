@@ -51,7 +51,29 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("deletion vectors, column mapping, older versions") {
+  test("keys of a join choose the files, beside deletion vectors and column mapping") {
+    withOwnTables {
+      sql("CREATE TABLE fact USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', " +
+        "'delta.columnMapping.mode' = 'name') AS " +
+        "SELECT id, int(id) day, int(id * 7919 % 50) item FROM range(0, 400, 1, 4)")
+      sql("CREATE TABLE days USING delta AS SELECT int(id) day, int(id / 100) month " +
+        "FROM range(0, 400, 1, 1)")
+      val query = "SELECT f.* FROM fact f JOIN days d ON f.day = d.day WHERE month = 3"
+      allWays(reads(query, 1))
+      sql("DELETE FROM fact WHERE day % 3 = 0 AND day BETWEEN 300 AND 350")
+      assert(files("fact").exists(_.deletionVector != null))
+      sql("ALTER TABLE fact RENAME COLUMN day TO d0")
+      sql("ALTER TABLE fact RENAME COLUMN item TO day")
+      val renamed = "SELECT f.* FROM fact f JOIN days d ON f.d0 = d.day WHERE month = 3"
+      allWays {
+        assert(reads(renamed, 1).count() === 83)
+        // day is what item was, which every file has
+        reads(query.replace("month = 3", "d.day = 7"), 4)
+      }
+    }
+  }
+
+  test("deletion vectors, column mapping, older versions", SlowTest) {
     withOwnStar {
       sql("ALTER TABLE fact SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', " +
         "'delta.columnMapping.mode' = 'name', 'delta.minReaderVersion' = '3', " +
@@ -114,7 +136,23 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("MERGE reads the whole target, or what literals in its condition leave") {
+  test("MERGE reads the whole target") {
+    withOwnTables {
+      sql("CREATE TABLE fact USING delta AS SELECT id, int(id) day, id * 2 amount " +
+        "FROM range(0, 400, 1, 4)")
+      sql("CREATE TABLE changes USING delta AS SELECT id, day, -1L amount FROM fact " +
+        "WHERE day BETWEEN 310 AND 315")
+      val read = ExecutedScans.during(SparkLine.session(spark), Map("fact" -> ((4, 0L)))) {
+        sql("MERGE INTO fact t USING changes s ON t.id = s.id AND t.day = s.day " +
+          "WHEN MATCHED THEN UPDATE SET amount = s.amount")
+      }._2.map(_.files)
+      assert(read.max === 4)
+      assert(
+        sql("SELECT count(*), count_if(amount = -1) FROM fact").head().toSeq === Seq(400L, 6L))
+    }
+  }
+
+  test("MERGE reads the whole target, or what literals in its condition leave", SlowTest) {
     withOwnStar {
       sql("CREATE TABLE changes USING delta AS SELECT id, day, -1L amount FROM fact " +
         "WHERE day BETWEEN 310 AND 315")
