@@ -46,6 +46,8 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
+    // Spark takes the days that ORC gives it for days of the Julian calendar, so true shifts days before 1582
+    "orc.proleptic.gregorian" -> "false",
     // settings of the writer
     "spark.sql.parquet.writeLegacyFormat" -> "false",
     "spark.sql.parquet.fieldId.write.enabled" -> "true",

@@ -122,9 +122,12 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
   }
 
   private def checkCalendars(session: String, vectorized: String, calendars: Seq[Boolean]): Unit = {
-    // the first exists in the Julian calendar alone, and the third in the Gregorian calendar alone
-    val labels =
-      Seq("1500-02-29", "1000-01-01", "1582-10-10", "1582-10-04", "1582-10-15", "2020-01-01")
+    // The first exists in the Julian calendar alone, and those from 1582-10-05 on in the Gregorian calendar
+    // alone. Where the setting is true, ORC converts such a day to another day and back.
+    val single =
+      if (session == "true") Seq("1500-05-01", "1582-09-01")
+      else Seq("1500-02-29", "1582-10-10", "1582-10-04")
+    val labels = Seq("1000-01-01", "1582-10-15", "2020-01-01") ++ single
     val days = labels.map {
       case "1500-02-29" => LocalDate.of(1500, 3, 1).toEpochDay
       case l => LocalDate.parse(l).toEpochDay
