@@ -16,6 +16,9 @@ object SkippingCounters {
   /** The number of files that queries read because the index of their table had no entry for them. */
   def filesWithoutEntry: Long = IndexPruning.withoutEntryCount
 
-  /** How often an index could not be used because of an error. The query then read all files. */
+  /**
+   * How often an error made filters of a query prune no files. The query then read the files that would have
+   * been skipped otherwise.
+   */
   def failures: Long = IndexPruning.failureCount
 }

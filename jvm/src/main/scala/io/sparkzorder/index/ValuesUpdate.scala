@@ -107,7 +107,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       val live = (0 until table.size).filter(table.isLive)
         .map(i => (table.path(i), table.lengths(i), table.modified(i))).toSet
       val replaced = columns.filter(_.isRebuilt).flatMap { c =>
-        val again = useful.map(_.part).filter(_.column == c.name).flatMap(p => states(p.files)).toSet
+        val again =
+          useful.map(_.part).filter(_.column == c.name).flatMap(p => states(p.files)).toSet
         // a part stays if it alone has the values of a file that could not be read again
         values.of(c.name).filter(p =>
           p.domain != c.toRead.domain.text || statesOf(p).forall(_.intersect(live).subsetOf(again)))

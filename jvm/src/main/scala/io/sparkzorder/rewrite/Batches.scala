@@ -143,7 +143,7 @@ private[rewrite] final class Batches(
             if (rest.isEmpty) gathers(files).told(second(folder, files))
             else {
               val batches =
-                if (clauses.dryRun) predicted(files, regions.cells.size)
+                if (clauses.dryRun) predicted(files, rest, regions.cells.size)
                 else PlannedBatches(deals(rest, plan, regions))
               batches.told(
                 s"a layout in two passes goes on with the first pass: ${files.size - rest.size} files of " +
@@ -184,7 +184,8 @@ private[rewrite] final class Batches(
 
   private def inTwoPasses(files: IndexedSeq[FormatFile]): Option[PlannedBatches] =
     if (plans.isEmpty || limit < Batches.least(bytesOf(files), target)) None
-    else if (clauses.dryRun) Some(predicted(files, Batches.regions(bytesOf(files), limit)))
+    else if (clauses.dryRun)
+      Some(predicted(files, files, Batches.regions(bytesOf(files), limit)))
     else {
       val rows = snapshot.rows(statement.session, files)
       val plan =
@@ -196,9 +197,14 @@ private[rewrite] final class Batches(
   /**
    * Two passes as one batch, for DRY RUN. The final files are about the same; a real run also writes each byte
    * in the first pass.
+   *
+   * @param toDeal the files that the first pass deals; it deals no file twice to the regions of one plan
    */
-  private def predicted(files: IndexedSeq[FormatFile], regions: Int): PlannedBatches = {
-    val first = inOrder(files.filter(_.dealt.isEmpty)).size
+  private def predicted(
+      files: IndexedSeq[FormatFile],
+      toDeal: IndexedSeq[FormatFile],
+      regions: Int): PlannedBatches = {
+    val first = inOrder(toDeal).size
     PlannedBatches(
       Seq(Batch(files)),
       Seq(s"${byteCountToDisplaySize(bytesOf(files))} of ${files.head.folder} are laid out in two passes, " +
@@ -221,11 +227,13 @@ private[rewrite] final class Batches(
     // regions that are now too large, for example because batchSize is smaller, are divided again
     val (good, large) = byRegion.partition(bytesOf(_) <= Batches.MostOfLimit * limit)
     def gather(files: IndexedSeq[FormatFile]) = Batch(files, Gather(files.head.dealt.get.plan))
+    def divided =
+      if (large.isEmpty) PlannedBatches(Nil)
+      else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
     // Large regions come last, and one new plan divides all of them. A statement that goes on after a crash
-    // then finds only one plan.
-    if (good.nonEmpty || large.isEmpty)
-      PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
-    else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
+    // then finds only one plan. DRY RUN has no later pass, so it predicts their batches now.
+    if (good.isEmpty || clauses.dryRun) PlannedBatches(good.map(gather)) + divided
+    else PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
   }
 
   private def bytesOf(files: Seq[FormatFile]): Long = files.map(_.bytes).sum

@@ -65,10 +65,12 @@ private[rewrite] final class FileSelector(
     val others = for {
       file <- snapshot.files
       tag <- file.layout if !tag.isSame(wanted)
-    } yield (file.commit, tag)
+    } yield (file, tag)
     if (others.isEmpty) None
     else {
-      val tag = others.maxBy(_._1)._2
+      // The numbers of commits are not in the order of time for Delta and for version 1 of Iceberg. All times are
+      // 0 there for Iceberg, and then the layout that last replaced another layout is the latest.
+      val tag = others.maxBy { case (f, t) => (f.writtenAt, t.sinceMs, f.commit) }._2
       Some(
         if (tag.key != wanted.key) s"its layout was by (${tag.columns})"
         else if (tag.weights != wanted.weights) "its layout had other weights"

@@ -198,8 +198,8 @@ private[workload] object RankCurve {
           Some((i => min(i).toDouble, i => max(i).toDouble, _ => 0.0))
         case (ByteStats(min), ByteStats(max)) =>
           val shared = sharedPrefix(files.flatMap(i => Seq(min(i), max(i))))
-          def place(bytes: ByteValues)(i: Int) = afterPrefix(bytes(i), shared)
-          Some((place(min) _, place(max) _, afterPrefix(_, shared)))
+          def place(bytes: ByteValues)(i: Int) = afterPrefix(bytes(i), shared.length)
+          Some((place(min) _, place(max) _, placeOf(_, shared)))
         case _ => None
       }
     ends.filter(_ => files.nonEmpty).map { case (min, max, placeOf) =>
@@ -232,10 +232,24 @@ private[workload] object RankCurve {
     (at.result(), below.result())
   }
 
-  private def sharedPrefix(all: Seq[Array[Byte]]): Int =
-    all.drop(1).foldLeft(all.headOption.fold(0)(_.length)) { (n, b) =>
-      (0 until n).find(i => i >= b.length || b(i) != all.head(i)).getOrElse(n)
-    }
+  private def sharedPrefix(all: Seq[Array[Byte]]): Array[Byte] = {
+    val first = all.headOption.getOrElse(Array.emptyByteArray)
+    first.take(all.drop(1).foldLeft(first.length) { (n, b) =>
+      (0 until n).find(i => i >= b.length || b(i) != first(i)).getOrElse(n)
+    })
+  }
+
+  /**
+   * The place of a value of a filter, which need not have the prefix that all bounds share. The value
+   * `2023-12-31` is below all files whose bounds begin with `2024-0`, although `2-31` is not below all of `1-31`
+   * to `9-30`.
+   */
+  private def placeOf(value: Array[Byte], prefix: Array[Byte]): Double = {
+    val order = ByteValues.compare(value, 0, math.min(value.length, prefix.length), prefix)
+    if (order < 0) Double.NegativeInfinity
+    else if (order > 0) Double.PositiveInfinity
+    else afterPrefix(value, prefix.length)
+  }
 
   private def afterPrefix(value: Array[Byte], prefix: Int): Double = {
     val from = math.min(prefix, value.length)

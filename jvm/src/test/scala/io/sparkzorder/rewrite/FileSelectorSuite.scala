@@ -24,7 +24,8 @@ class FileSelectorSuite extends AnyFunSuite {
       at: Option[Long],
       override val dealt: Option[DealtTo] = None,
       override val finishedPlan: Option[String] = None,
-      tag: LayoutTag = layout)
+      tag: LayoutTag = layout,
+      override val writtenAt: Long = 0L)
       extends FormatFile {
     override def folder: FormatFolder = FileSelectorSuite.this.folder
     override def bytes: Long = 1000L
@@ -35,7 +36,10 @@ class FileSelectorSuite extends AnyFunSuite {
     override def layout: Option[LayoutTag] = at.map(_ => tag)
   }
 
-  private def select(all: Seq[Given], wanted: LayoutTag = layout): Seq[String] = {
+  private def select(all: Seq[Given], wanted: LayoutTag = layout): Seq[String] =
+    selection(all, wanted).files.map(_.path)
+
+  private def selection(all: Seq[Given], wanted: LayoutTag): Selection = {
     val snapshot: TableSnapshot = new TableSnapshot {
       override def columns = Seq("a", "b").map(c => OrderingColumn(Seq(c), LongType))
       override def layoutKey = layout.key
@@ -46,7 +50,7 @@ class FileSelectorSuite extends AnyFunSuite {
       override def finish(done: Seq[Rewritten], statement: Statement) = ()
       override def effort(plans: Seq[BatchPlan]) = fail()
     }
-    new FileSelector(snapshot, wanted).select(all.toIndexedSeq).files.map(_.path)
+    new FileSelector(snapshot, wanted).select(all.toIndexedSeq)
   }
 
   /** An ideal layout of 80 regions, each of four files and of a commit of its own. */
@@ -90,5 +94,25 @@ class FileSelectorSuite extends AnyFunSuite {
     // another layout takes them as it takes any file
     val all = regions("plan") ++ dealt
     assert(select(all, layout.copy(weights = Seq(1, 2))) === all.map(_.path))
+  }
+
+  test(
+    "the reason names the latest of several other layouts, whatever the numbers of the commits are") {
+    def file(columns: String, commit: Long, writtenAt: Long, sinceMs: Long) = Given(
+      columns,
+      (0L, 9L),
+      (0L, 9L),
+      Some(commit),
+      tag = layout.copy(columns = columns, key = columns, sinceMs = sinceMs),
+      writtenAt = writtenAt)
+    def reason(files: Given*): Option[String] = selection(files, layout).reason
+    // the number of a commit of Delta is a part of a random UUID
+    val ofDelta = Seq(file("x", 900L, 1L, 0L), file("y", -5L, 2L, 7L))
+    assert(reason(ofDelta: _*) === Some("its layout was by (y): all files are rewritten"))
+    // in version 1 of Iceberg, no file has a time, and the number of a commit is a hash
+    val ofIceberg = Seq(file("x", 900L, 0L, 3L), file("y", -5L, 0L, 7L))
+    assert(reason(ofIceberg: _*) === Some("its layout was by (y): all files are rewritten"))
+    val ofPlain = Seq(file("x", 2L, 0L, 0L), file("y", 1L, 0L, 0L))
+    assert(reason(ofPlain: _*) === Some("its layout was by (x): all files are rewritten"))
   }
 }

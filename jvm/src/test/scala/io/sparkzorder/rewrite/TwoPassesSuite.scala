@@ -539,6 +539,33 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
+  test("DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
+    withTableDir { dir =>
+      write(rows("uniform"), dir)
+      val sizes = sizesOf(dir)
+      killedAfter(dir, batches + 1)(run(dir, sizes))
+
+      /** @param others batches of a real run besides those of two new passes */
+      def check(at: File, sizes: Sizes, by: String, others: Int): Unit = {
+        val before = records(at).map(_.plan).toSet
+        val dry = sql(s"OPTIMIZE ${faulty(at)} ZORDER BY $by ${sizes.options} DRY RUN").head()
+        run(at, sizes, s"ZORDER BY $by")
+        val dealt = ofPlan(at, Record.Dealt).count(r => !before(r.plan))
+        val reason = dry.getAs[String]("reason")
+        assert(dealt > 1 && reason.contains(s"in two passes, $dealt batches and about"), reason)
+        assert(metric(dry, "numBatches") >= others + dealt + 2, reason)
+      }
+      withCopy(dir)(check(_, sizes, "(b, a)", 0))
+      // one region is small enough, and the others are divided again
+      val there = dataFiles(dir).map(f => f.name -> f.length).toMap
+      val regions = ofPlan(dir, Record.Dealt).flatMap(_.changes.flatMap(_.added))
+        .filter(a => a.region > 0 && there.contains(a.name))
+        .groupBy(_.region).map(_._2.map(a => there(a.name)).sum).toSeq.sorted
+      val most = (regions(0) + regions(1)) / 2
+      check(dir, sizes.copy(batch = (most / Batches.MostOfLimit).toLong), "(a, b)", 1)
+    }
+  }
+
   test("a compaction of a large folder takes several batches, one pass", Slow) {
     withTableDir { dir =>
       write(rows("uniform", files = 60), dir)

@@ -425,7 +425,9 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
     }
   }
 
-  test("of many parts, REFRESH keeps the one with the values of a file that cannot be read again", Slow) {
+  test(
+    "of many parts, REFRESH keeps the one with the values of a file that cannot be read again",
+    Slow) {
     withTableDir { dir =>
       scattered(dir, 2)
       create(dir, "u")

@@ -7,9 +7,8 @@ import java.security.PrivilegedAction
 import java.util.concurrent.{CountDownLatch, TimeUnit}
 import java.util.concurrent.atomic.{AtomicInteger, AtomicReference}
 
-import org.scalatest.funsuite.AnyFunSuite
-
 import org.apache.hadoop.security.UserGroupInformation
+import org.scalatest.funsuite.AnyFunSuite
 
 class ManyFilesSuite extends AnyFunSuite {
 

@@ -9,9 +9,9 @@ import scala.util.Random
 
 import org.scalatest.funsuite.AnyFunSuite
 
-import io.sparkzorder.index.{ByteValues, FileTable, LongStats}
+import io.sparkzorder.index.{ByteStats, ByteValues, FileTable, LongStats}
 import io.sparkzorder.skipping.predicate.ColumnDomains
-import io.sparkzorder.skipping.values.Intervals
+import io.sparkzorder.skipping.values.{ByteEnd, Intervals}
 
 /** The distribution of a column as the index of a table tells it. */
 class RankCurveSuite extends AnyFunSuite {
@@ -84,5 +84,24 @@ class RankCurveSuite extends AnyFunSuite {
     assert(some.size === 100 && some.forall(table.isLive))
     assert(some.head < 100 && some.last >= 9900)
     assert(files(Seq(1L, 1L, 1L), _ == 1)._1.sample(100) === Seq(0, 2))
+  }
+
+  test("a text that has not the prefix of all bounds is below or above all rows") {
+    val (table, numbers) = files(Seq(1, 1, 1, 1, 1), _ => false)
+    def bounds = {
+      val values = new ByteValues.Builder(5)
+      (1 to 5).foreach(i => values.add(s"abc$i".getBytes(UTF_8)))
+      ByteStats(values.result())
+    }
+    val info = Array.tabulate(5)(numbers.info(_).toByte)
+    val curve = RankCurve.of(ColumnDomains.of(info, bounds, bounds), table).get
+    def from(text: String): (Double, Double) = {
+      val low = ByteEnd(text.getBytes(UTF_8), inclusive = true)
+      sharesOf(curve, Intervals.ofByteRanges(Seq((low, ByteEnd.Endless)))).head
+    }
+    for (below <- Seq("abb", "abbz", "ab", "", "aac9")) assert(from(below) === ((0.0, 1.0)), below)
+    for (above <- Seq("abd", "abd0", "b", "é")) assert(from(above) === ((1.0, 1.0)), above)
+    val (low, high) = from("abc3")
+    assert(low > 0.2 && low < 0.8 && high === 1.0)
   }
 }

@@ -80,9 +80,10 @@ private[sparkzorder] final class AutoChoice(
       judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r)}" }
     // all other scans read as much in every layout
     val others = math.max(0.0, workload.weight - sampled.queries.weight)
-    val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; of " +
-      s"${text(sampled.queries.weight)} they read ${text(reads.today)} as the files are (leave it)" +
-      listing.mkString(", and by ", ", ", "") + workload.changedDaysAgo.fold("") { days =>
+    val layouts = if (listing.isEmpty) "" else listing.mkString(", and by the layouts ", ", ", "")
+    val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; they " +
+      s"read ${text(reads.today)} of ${text(sampled.queries.weight)} if the files stay as they are " +
+      "(leave it)" + layouts + workload.changedDaysAgo.fold("") { days =>
         s"; only the scans of the last ${days + 1} days count, because the queries changed"
       }
     judged.headOption match {

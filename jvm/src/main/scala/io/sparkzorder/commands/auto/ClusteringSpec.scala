@@ -66,8 +66,9 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
   def of(columns: Seq[OrderingColumn]): Option[Seq[Double]] =
     settings.get(Settings.Weights).map { text =>
       val named = DeclaredOrder.split(text).map(entry(_, text))
-      val twice = named.map(_._1.map(_.toLowerCase(java.util.Locale.ROOT)))
-      if (twice.distinct.size < twice.size) wrong(text, "it names a column twice")
+      val names = named.map(_._1)
+      if (names.indices.exists(i => names.take(i).exists(isSame(_, names(i)))))
+        wrong(text, "it names a column twice")
       named.find { case (parts, _) => !columns.exists(isNamed(_, parts)) }.foreach { case (p, _) =>
         wrong(text, s"${p.mkString(".")} is not one of the ordering columns")
       }
@@ -90,8 +91,10 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
   }
 
   private def isNamed(column: OrderingColumn, parts: Seq[String]): Boolean =
-    column.parts.size == parts.size &&
-      column.parts.zip(parts).forall { case (a, b) => sameName(a, b) }
+    isSame(column.parts, parts)
+
+  private def isSame(a: Seq[String], b: Seq[String]): Boolean =
+    a.size == b.size && a.zip(b).forall { case (x, y) => sameName(x, y) }
 
   private def wrong(text: String, problem: String): Nothing =
     throw ZOrderErrors.invalidSetting(key, text, problem)

@@ -40,7 +40,7 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
         // Reading the bounds of the files of a table may start a job. If the user cancels this job, the
         // query must fail.
         case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-          IndexPruning.failed("a table in a join", e)
+          IndexPruning.failed("the keys of joins prune no files", e)
           plan
       }
   }

@@ -53,7 +53,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
           if (added.isEmpty) f else f.copy(condition = (condition +: added).reduce(And))
         } catch {
           case PruningFailure(e) =>
-            IndexPruning.failed("a table with a function of a column", e)
+            IndexPruning.failed("no range of a column is derived from a function of the column", e)
             f
         }
     }

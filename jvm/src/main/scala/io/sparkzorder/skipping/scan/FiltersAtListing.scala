@@ -48,7 +48,7 @@ private[sparkzorder] final class FiltersAtListing(
       try Some(resolved(filter, queries, rangeOf))
       catch {
         case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-          IndexPruning.failed(s"a table by $filter", e)
+          IndexPruning.failed(s"the filter $filter prunes no files", e)
           None
       }
     }

@@ -167,7 +167,7 @@ private[sparkzorder] final case class FormatScanExec(
       }
     } catch {
       case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-        IndexPruning.failed(table.name, e)
+        IndexPruning.failedAtRunTime(table.name, e)
         partitions
     }
 

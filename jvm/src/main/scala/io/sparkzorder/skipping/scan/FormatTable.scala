@@ -217,7 +217,9 @@ private[sparkzorder] final class FormatPruning(
     try table.pruner(filters, columns)
     catch {
       case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-        IndexPruning.failed(table.name, e)
+        IndexPruning.failed(
+          s"spark-zorder does not use the statistics of the files of ${table.name} for some filters",
+          e)
         None
     }
 }

@@ -115,7 +115,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       }
     } catch {
       case PruningFailure(e) =>
-        IndexPruning.failed(relation.location.toString, e)
+        IndexPruning.failedIndex(relation.location.toString, e)
         None
     }
 
@@ -130,7 +130,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
         pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
       } catch {
         case PruningFailure(e) =>
-          IndexPruning.failed(table, e)
+          IndexPruning.failedIndex(table, e)
           None
       }
 
@@ -138,7 +138,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       try pruner.decide(file)
       catch {
         case PruningFailure(e) =>
-          IndexPruning.failed(table, e)
+          IndexPruning.failedIndex(table, e)
           FilePruner.NoEntry
       }
   }
@@ -164,7 +164,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       }
     } catch {
       case PruningFailure(e) =>
-        IndexPruning.failed(relation.location.toString, e)
+        IndexPruning.failedIndex(relation.location.toString, e)
         Nil
     }
 
@@ -195,7 +195,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       }
     } catch {
       case PruningFailure(e) =>
-        IndexPruning.failed(root.toString, e)
+        IndexPruning.failedIndex(root.toString, e)
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
@@ -253,10 +253,24 @@ private[sparkzorder] object IndexPruning extends Logging {
 
   private val maxReported = 1000
 
-  private[skipping] def failed(table: String, e: Throwable): Unit = {
+  /** Counts and logs an error after which some filters of a query do not use the index of a table. */
+  private[skipping] def failedIndex(table: String, e: Throwable): Unit =
+    failed(s"the index of $table is not used for some filters", e)
+
+  /** The same for the keys of joins and the values of subqueries. */
+  private[skipping] def failedAtRunTime(table: String, e: Throwable): Unit =
+    failed(s"the keys of joins and the values of subqueries do not prune files of $table", e)
+
+  /**
+   * Counts an error after which some filters of a query prune no files. Other filters may still prune, and the
+   * formats Delta and Iceberg prune by themselves, too.
+   *
+   * @param effect what does not work for the query
+   */
+  private[skipping] def failed(effect: String, e: Throwable): Unit = {
     failures.increment()
-    if (reported.size < maxReported && reported.add(s"$table $e")) {
-      logWarning(s"the index of $table is not used; all files are read", e)
+    if (reported.size < maxReported && reported.add(s"$effect $e")) {
+      logWarning(s"$effect; the query reads the files that would be skipped otherwise", e)
     }
   }
 }

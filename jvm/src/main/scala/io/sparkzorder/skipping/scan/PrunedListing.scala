@@ -49,7 +49,15 @@ private[sparkzorder] object PrunedListing {
       (held, chosen) <- listing.held
       p <- pruner
       entries <- p.byEntries
-    } yield new PrunedHeldListing(held, held.entriesIn(entries), entries.kept).of(chosen)
+    } yield {
+      try new PrunedHeldListing(held, held.entriesIn(entries), entries.kept).of(chosen)
+      catch {
+        case PruningFailure(e) =>
+          val file = held.directories.flatMap(_.files.headOption).headOption
+          IndexPruning.failedIndex(file.fold("a table")(f => s"the table of ${f.getPath}"), e)
+          PrunedListing(listing.directories, None)
+      }
+    }
     ofHeld.getOrElse(of(listing.directories, pruner))
   }
 

@@ -95,9 +95,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     val hasChosen = partitionFilters.exists(ZOrderFileIndex.holdsSubquery)
     val selected = if (hasChosen) all.of(chosen) else all
     send(selected)
-    IndexPruning.reportWithoutEntry(
-      relation.location.rootPaths.headOption.fold("")(_.toString),
-      selected)
+    index.foreach(_.reportWithoutEntry(selected))
   }
 
   private def send(skipping: SkippingMetrics): Unit = {
@@ -151,7 +149,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
           }
         } catch {
           case PruningFailure(e) =>
-            IndexPruning.failed(relation.location.toString, e)
+            IndexPruning.failedAtRunTime(relation.location.toString, e)
             None
         }
     }

@@ -107,11 +107,18 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       filters: Seq[Seq[Expression]],
       planned: PrunedListing,
       listing: PrunedListing): Unit = {
-    listing.metrics.foreach(
-      IndexPruning.reportWithoutEntry(delegate.rootPaths.headOption.fold("")(_.toString), _))
+    listing.metrics.foreach(reportWithoutEntry)
     def bytes = planned.directories.flatMap(_.files).map(_.getLen).sum
     ScanRecorder.record(this, later.read, bytes, filters, listing.metrics.map(_.total))
   }
+
+  /** Reports files without an entry in the index. A table whose format lists the files has no index. */
+  private[scan] def reportWithoutEntry(metrics: SkippingMetrics): Unit =
+    if (format.isEmpty) {
+      IndexPruning.reportWithoutEntry(
+        delegate.rootPaths.headOption.fold("")(_.toString),
+        metrics)
+    }
 
   private[scan] def dataSchema: StructType = relation.dataSchema
 

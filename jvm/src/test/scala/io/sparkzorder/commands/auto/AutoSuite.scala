@@ -181,4 +181,15 @@ class AutoSuite extends AutoTestBase {
       assert(properties("x").get("zorder.order") === None)
     }
   }
+
+  test("where no other layout is possible, none is announced") {
+    withTableDir { dir =>
+      val other = new File(dir.getParentFile, "other")
+      write(read(dir).selectExpr("id", "1 one"), other)
+      sql(s"CREATE ZORDER INDEX ON '$other'")
+      record(other, "one" -> 120)
+      val row = auto(other, size(other))
+      assert(reason(row).contains("(leave it); no column has two values"), row)
+    }
+  }
 }

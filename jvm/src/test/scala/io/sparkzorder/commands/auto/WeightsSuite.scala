@@ -78,4 +78,16 @@ class WeightsSuite extends OptimizeTestBase {
       }
     }
   }
+
+  test("weights of two columns whose names differ by case") {
+    withTableDir { dir =>
+      withSQLConf("spark.sql.caseSensitive" -> "true") {
+        write(shuffled(500, 2).selectExpr("id", "hash(id) a", "hash(id, 1) A"), dir)
+        def dry(weights: String) =
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a, A) OPTIONS ('weights' '$weights') DRY RUN").head()
+        assert(gains(dry("a:4, A:2")).map(_.getString(0)) === Seq("a", "A"))
+        fails("ZORDER_INVALID_SETTING", "twice")(dry("a:4, a:2"))
+      }
+    }
+  }
 }

@@ -81,4 +81,19 @@ class PrunedHeldListingSuite extends AnyFunSuite with RandomInputs {
       }
     }
   }
+
+  test("after an error in a search for entries, all files are read") {
+    val files = Array.tabulate(5)(status)
+    val held = HeldListing.forTest(IndexedSeq(ListedDirectory(InternalRow(1), files)))
+    val broken = new FilePruner {
+      override def prunedBy: IndexedSeq[String] = IndexedSeq("c")
+      override def decide(file: FileStatus): Int = 0
+      override def byEntries: Option[EntryPruner] =
+        Some(new EntryPruner("broken", null, new KeptFiles(IndexedSeq("c"), IndexedSeq(Array(0L)))))
+    }
+    val before = IndexPruning.failureCount
+    val found = PrunedListing.of(ScanListing.of(held, Array(0)), Some(broken))
+    assert(found.directories.flatMap(_.files).size === 5 && found.metrics === None)
+    assert(IndexPruning.failureCount === before + 1)
+  }
 }

@@ -9,11 +9,24 @@ import org.scalatest.tags.Slow
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.delta.DeltaLog
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.LongType
 
-import io.sparkzorder.ZOrderExtensions
-import io.sparkzorder.sources.{FormatStarTests, OtherWays}
+import io.sparkzorder.{SkippingCounters, ZOrderExtensions}
+import io.sparkzorder.index.{FileEntry, IndexContent, LeafColumns}
+import io.sparkzorder.skipping.predicate.FileBounds
+import io.sparkzorder.skipping.scan.RuntimePruningScan
+import io.sparkzorder.sources.{
+  FileColumnInfo,
+  FormatEntries,
+  FormatSkipping,
+  FormatStarTests,
+  OtherWays
+}
+import io.sparkzorder.table.stats.FileRange
 import io.sparkzorder.tpc.ExecutedScans
 
 /** Files of Delta tables pruned by joins, subqueries and lists. */
@@ -103,6 +116,32 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
         "INSERT INTO fact (id, day, amount, code, ts, price, d0) SELECT id, item, amount, code, " +
           s"ts, price, int(id) FROM ($factRows) WHERE id IN (310, 311)")
       assert(sql(renamed).count() === 2)
+    }
+  }
+
+  test("files without known bounds: no word of an index, which a Delta table does not have") {
+    withTables {
+      sql("CREATE TABLE few USING delta AS SELECT id k FROM range(0, 40, 1, 4)")
+      val snapshot = DeltaLog.forTable(spark, TableIdentifier("few")).update()
+      val state = (snapshot.metadata.id, snapshot.deltaLog.dataPath.toString, snapshot.version)
+      val info = FileColumnInfo(FileRange(0L, 9L), 1L, 1L)
+      val leaf = FormatEntries.leaf(Seq("k BIGINT"), LongType, info, 1L)
+      val shape = LeafColumns(Seq(Seq("k BIGINT")))
+      FormatSkipping.bounds(("delta", state), Set("k BIGINT"), Long.MaxValue) { _ =>
+        new FileBounds(
+          IndexContent.of(Seq(FileEntry("elsewhere", 1L, 0L, 1L, shape, Seq(leaf)))))
+      }
+      val before = SkippingCounters.filesWithoutEntry
+      val log = new LogAppender("skipping")
+      val df = sql("SELECT * FROM few WHERE k IN (3, 35)")
+      withLogAppender(log)(assert(df.collect().map(_.getLong(0)).sorted === Array(3L, 35L)))
+      val unknown = collectWithSubqueries(df.queryExecution.executedPlan) {
+        case s: RuntimePruningScan => s.metrics(RuntimePruningScan.NoEntry).value
+      }
+      assert(unknown.sum > 0)
+      assert(SkippingCounters.filesWithoutEntry === before)
+      val lines = log.loggingEvents.map(_.getMessage.getFormattedMessage)
+      assert(!lines.exists(_.contains("ZORDER INDEX")), lines)
     }
   }
 
