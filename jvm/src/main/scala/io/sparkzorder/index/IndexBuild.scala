@@ -99,16 +99,18 @@ private[sparkzorder] final class IndexBuild(
     val settings = sc.broadcast(new SerializableConfiguration(conf))
     // the closure must not hold this object, which has the session
     val reader = this.reader
-    val built = sc.parallelize(files, tasks).mapPartitions { part =>
-      val listed = part.map(f =>
-        DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
-      val built = reader.read(listed.toIndexedSeq, settings.value.value)
-      // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the final
-      // index, because the bounds of other tasks will lie between the bounds of this task.
-      Iterator.single(
-        built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
-    }.collect()
-    settings.destroy()
+    val built =
+      try {
+        sc.parallelize(files, tasks).mapPartitions { part =>
+          val listed = part.map(f =>
+            DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
+          val built = reader.read(listed.toIndexedSeq, settings.value.value)
+          // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the
+          // final index, because the bounds of other tasks will lie between the bounds of this task.
+          Iterator.single(
+            built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
+        }.collect()
+      } finally settings.destroy()
     BuiltIndex(
       IndexContent.concat(built.map(_.content).toIndexedSeq),
       built.flatMap(_.unreadable).toIndexedSeq)

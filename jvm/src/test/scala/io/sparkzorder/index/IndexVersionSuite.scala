@@ -40,4 +40,14 @@ class IndexVersionSuite extends SkippingTestBase {
       assert(keptFiles(read(dir).where("d > 5")) === 0)
     }
   }
+
+  test("CREATE IF NOT EXISTS over an index of a newer version names the condition") {
+    withTableDir { dir =>
+      filesOf(dir, sql("SELECT 1 i"))
+      createIndex(dir)
+      asOfVersion(dir, 4)
+      fails("ZORDER_STATE_UNREADABLE", "format version is 4")(
+        sql(s"CREATE IF NOT EXISTS ZORDER INDEX ON '$dir'").collect())
+    }
+  }
 }

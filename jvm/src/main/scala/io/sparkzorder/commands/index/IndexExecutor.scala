@@ -51,7 +51,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
-      case Some(newest) if ifNotExists => result(newest, 0L, Some("the index exists already"))
+      case Some(newest) if ifNotExists => existing(newest)
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
         val named = values.map(text =>
@@ -66,10 +66,21 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
             named.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
         catch {
           case e: ZOrderException if ifNotExists && e.isIndexExists =>
-            result(store.generations().head, 0L, Some("the index exists already"))
+            existing(store.generations().head)
         }
     }
   }
+
+  private def existing(newest: FileStatus): IndexResult =
+    try result(newest, 0L, Some("the index exists already"))
+    catch {
+      case e: NewerIndexException =>
+        throw ZOrderErrors.stateUnreadable(newest.getPath.toString, e.getMessage)
+      case NonFatal(e) =>
+        throw ZOrderErrors.stateUnreadable(
+          newest.getPath.toString,
+          s"$e. If the file is damaged, REFRESH ZORDER INDEX makes a new index")
+    }
 
   /** @param columns the name parts of each column to index; empty to keep the index's choice */
   def refresh(columns: Columns): IndexResult = {
@@ -237,7 +248,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
           .orElse(target.properties.get(Settings.Columns.propertyKey).map(DeclaredOrder.split))
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }
-    texts.map(session.sessionState.sqlParser.parseMultipartIdentifier)
+    // another program may have written the property
+    texts.flatMap(c => Try(session.sessionState.sqlParser.parseMultipartIdentifier(c)).toOption)
   }
 
   private def checkNoPartitionColumn(column: Seq[String], listed: TableFiles): Unit = {

@@ -5,15 +5,19 @@ package io.sparkzorder.commands.index
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.{CountDownLatch, TimeUnit}
 
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.concurrent.Eventually
+import org.scalatest.time.SpanSugar._
 
 import org.apache.spark.sql.Row
-import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 
-import io.sparkzorder.JobCounter
+import io.sparkzorder.{FaultyFileSystem, JobCounter}
+import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.index.{BuiltIndex, ColumnChoice, IndexBuild, LoadedIndex}
 import io.sparkzorder.table.{ParquetFiles, PathTarget, TableLister}
 
@@ -73,6 +77,21 @@ class IndexCommandSuite extends IndexTestBase {
       val again = one(s"CREATE IF NOT EXISTS ZORDER INDEX ON '$dir'")
       assert(again.getString(6) === "the index exists already" && again.getLong(1) === 1L)
       fails("ZORDER_INDEX_EXISTS", "REFRESH")(sql(s"CREATE ZORDER INDEX ON '$dir'").collect())
+      Files.write(new File(dir, "_zorder/_index/_1").toPath, "damaged".getBytes)
+      fails("ZORDER_STATE_UNREADABLE", "_zorder/_index/_1", "REFRESH ZORDER INDEX")(
+        sql(s"CREATE IF NOT EXISTS ZORDER INDEX ON '$dir'").collect())
+      assert(one(s"REFRESH ZORDER INDEX ON '$dir'").getLong(1) === 1L)
+      assert(one(s"CREATE IF NOT EXISTS ZORDER INDEX ON '$dir'").getLong(1) === 1L)
+    }
+  }
+
+  test("a property `zorder.columns` that no parser understands") {
+    withTable("t") {
+      sql("CREATE TABLE t USING parquet AS SELECT id, id % 3 p FROM range(20)")
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.columns' = 'p, no name')")
+      assert(one("CREATE ZORDER INDEX ON t").getSeq[String](2) === Seq("id", "p"))
+      assert(one("REFRESH ZORDER INDEX ON t").getSeq[String](2) === Seq("id", "p"))
+      assert(sql("SHOW LAYOUT t").collect().nonEmpty)
     }
   }
 
@@ -182,6 +201,37 @@ class IndexCommandSuite extends IndexTestBase {
         other.getModificationTime + 1,
         other.getPath)
       assert(index.files.indexOf(later) === -1)
+    }
+  }
+}
+
+/** The job that reads footers. */
+class IndexJobSuite extends FaultyTables with Eventually {
+
+  test("a job that is cancelled leaves no broadcast behind") {
+    withTableDir { dir =>
+      write(shuffled(100, 2), dir)
+      val session = SparkLine.session(spark)
+      val files =
+        new TableLister(session, PathTarget(s"faulty://$dir", ParquetFiles)).list().files
+      val build =
+        new IndexBuild(session, new Path(s"faulty:$dir"), ColumnChoice(), jobFrom = 1, ParquetFiles)
+      // the job's own settings are the next broadcast
+      val settings = spark.sparkContext.broadcast(0).id + 1
+      val hasFailed = new CountDownLatch(1)
+      @volatile var wasThere = false
+      FaultyFileSystem.withHook { (operation, _) =>
+        if (operation == "open") {
+          wasThere = TestAccess.hasBroadcast(settings)
+          spark.sparkContext.cancelAllJobs()
+          val _ = hasFailed.await(20, TimeUnit.SECONDS)
+        }
+      } {
+        try intercept[org.apache.spark.SparkException](build.of(files))
+        finally hasFailed.countDown()
+      }
+      assert(wasThere)
+      eventually(timeout(10.seconds))(assert(!TestAccess.hasBroadcast(settings)))
     }
   }
 }

@@ -8,6 +8,7 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
+import org.apache.spark.storage.BroadcastBlockId
 
 /** What tests need of Spark that is private to it. */
 object TestAccess {
@@ -18,6 +19,12 @@ object TestAccess {
   /** Names of the files of shuffles on local disks. */
   def shuffleFiles: Set[String] = SparkEnv.get.blockManager.diskBlockManager.getAllFiles()
     .map(_.getName).filter(_.startsWith("shuffle_")).toSet
+
+  /** True if this JVM holds a broadcast. */
+  def hasBroadcast(id: Long): Boolean = SparkEnv.get.blockManager.getMatchingBlockIds {
+    case b: BroadcastBlockId => b.broadcastId == id
+    case _ => false
+  }.nonEmpty
 
   /** Runs code on this thread as a task, such as one whose job has ended. */
   def asTask[T](task: TaskContext)(code: => T): T = {
