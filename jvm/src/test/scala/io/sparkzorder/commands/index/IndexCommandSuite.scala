@@ -206,7 +206,7 @@ class IndexCommandSuite extends IndexTestBase {
 }
 
 /** The job that reads footers. */
-class IndexJobSuite extends IndexTestBase with FaultyTables with Eventually {
+class IndexJobSuite extends FaultyTables with Eventually {
 
   test("a job that is cancelled leaves no broadcast behind") {
     withTableDir { dir =>
