@@ -286,7 +286,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   def drop(): Unit =
     // `delete` also returns false if another session has removed the directory first
     if (!fs.delete(directory, true) && fs.exists(directory)) {
-      throw new java.io.IOException(s"$directory cannot be removed; the process may not be allowed to")
+      throw new java.io.IOException(
+        s"$directory cannot be removed; the process may not be allowed to")
     }
 }
 
