@@ -3,8 +3,8 @@
 
 /**
  * One line of the build: a Spark line and a Scala binary version for which a jar is made. This table
- * is the only place that names their versions; a new Spark line is one entry in `SparkRow.all` and,
- * where Spark's API moved, a folder of bridges.
+ * is the only place with the versions of the build; a new Spark line is one entry in `SparkRow.all` and,
+ * where Spark's API moved, a folder of bridges. CONTRIBUTING, "A new Spark line", has the other places.
  *
  * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone,
  * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all of them. The latest one,

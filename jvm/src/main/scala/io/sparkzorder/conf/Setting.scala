@@ -73,19 +73,30 @@ private[sparkzorder] object Setting {
       }
     }
 
-  def bytes(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
-    make(key, Some(default), doc, "a positive size such as 128m or 1g", scopes) { s =>
+  def bytes(
+      key: String,
+      default: String,
+      doc: String,
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[Long] =
+    make(key, Some(default), doc, "a positive size such as 128m or 1g", scopes, since) { s =>
       Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
     }
 
   /** A number of bytes, or a percentage of the maximum heap of the JVM. */
-  def memory(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+  def memory(
+      key: String,
+      default: String,
+      doc: String,
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[Long] =
     make(
       key,
       Some(default),
       doc,
       "a positive size such as 256m, or a share of the heap such as 10%",
-      scopes) {
+      scopes,
+      since) {
       case share(percent) =>
         Some(percent.toDouble).filter(p => p > 0 && p <= 100)
           .map(p => math.max(1L, (Runtime.getRuntime.maxMemory * (p / 100)).toLong))
@@ -94,16 +105,23 @@ private[sparkzorder] object Setting {
 
   private val share = "(\\d+(?:\\.\\d+)?)\\s*%".r
 
-  def millis(key: String, default: String, doc: String, scopes: Set[Scope]): Setting[Long] =
-    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes) { s =>
+  def millis(
+      key: String,
+      default: String,
+      doc: String,
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[Long] =
+    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes, since) { s =>
       Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms => ms >= 0 && ms <= longest)
     }
 
   // the present time plus or minus this duration still fits into a long of microseconds
   private val longest = TimeUnit.DAYS.toMillis(36500)
 
-  def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =
-    make(key, None, doc, "a positive whole number", scopes)(s => Some(s.toLong).filter(_ > 0))
+  def count(key: String, doc: String, scopes: Set[Scope], since: String = FirstVersion)
+      : Setting[Long] =
+    make(key, None, doc, "a positive whole number", scopes, since)(s =>
+      Some(s.toLong).filter(_ > 0))
 
   def oneOf(
       key: String,
@@ -122,9 +140,13 @@ private[sparkzorder] object Setting {
       values.find(_.equalsIgnoreCase(s))
     }
 
-  def text(key: String, default: Option[String], doc: String, scopes: Set[Scope])
-      : Setting[String] =
-    make(key, default, doc, "a text", scopes)(Some(_))
+  def text(
+      key: String,
+      default: Option[String],
+      doc: String,
+      scopes: Set[Scope],
+      since: String = FirstVersion): Setting[String] =
+    make(key, default, doc, "a text", scopes, since)(Some(_))
 
   private def make[T](
       key: String,
@@ -132,7 +154,7 @@ private[sparkzorder] object Setting {
       doc: String,
       legal: String,
       scopes: Set[Scope],
-      since: String = FirstVersion)(convert: String => Option[T]): Setting[T] = {
+      since: String)(convert: String => Option[T]): Setting[T] = {
     val setting = new Setting[T](key, default, doc, legal, scopes, convert)
     if (scopes(Session)) {
       // SET then rejects wrong values, and `SET -v` lists the setting

@@ -19,8 +19,8 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.sources._
 
 /**
- * Decides which new file each row goes to. [[ClusterPlanner]] decides it by the ordering columns.
- * [[CompactPlanner]] joins small files and keeps the order of their rows.
+ * Plans one batch. [[ClusterPlanner]] has the grid of the batch made, by which `cluster.Placement` places each
+ * row. [[CompactPlanner]] joins small files and keeps the order of their rows.
  */
 private[rewrite] abstract class BatchPlanner {
 

@@ -40,6 +40,11 @@ class SettingsSuite extends OptimizeTestBase {
     assert(s(Settings.SkippingEnabled) === true)
     assert(s(Settings.SkippingCacheSize) === Runtime.getRuntime.maxMemory / 10)
     assert(Settings.all.map(_.key).distinct.size === Settings.all.size)
+    // a statement refuses a session with a setting that the list lacks
+    val declared = Settings.getClass.getMethods.toSeq
+      .filter(m => m.getParameterCount == 0 && m.getReturnType == classOf[Setting[_]])
+      .map(_.invoke(Settings).asInstanceOf[Setting[_]].key)
+    assert(declared.toSet === Settings.all.map(_.key).toSet)
     Settings.all.foreach(x => assert(x.doc.endsWith(".") && x.legal.nonEmpty, x.key))
   }
 

@@ -92,7 +92,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def abandon(cause: Throwable): Unit = committer.abandon(cause)
 }
 
-/** Finishes what earlier runs have left, before anything is listed. */
+/** Finishes what earlier runs have left. The table is listed again after it. */
 private[plain] final class Recovery(table: TableState, startMs: Long) extends Logging {
   private var last = 0L
 
