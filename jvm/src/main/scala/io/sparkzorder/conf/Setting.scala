@@ -111,8 +111,10 @@ private[sparkzorder] object Setting {
       doc: String,
       scopes: Set[Scope],
       since: String = FirstVersion): Setting[Long] =
-    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes, since) { s =>
-      Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms => ms >= 0 && ms <= longest)
+    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes, since) {
+      s =>
+        Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms =>
+          ms >= 0 && ms <= longest)
     }
 
   // the present time plus or minus this duration still fits into a long of microseconds

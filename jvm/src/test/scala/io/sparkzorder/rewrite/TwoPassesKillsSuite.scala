@@ -6,6 +6,7 @@ package io.sparkzorder.rewrite
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 import java.util.UUID
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.{Failure, Random, Success, Try}
 
@@ -52,10 +53,13 @@ class TwoPassesKillsSuite extends TwoPassesTestBase {
     write(rows("uniform", rowsOfTable, 60, 1), other)
     val sizes = sizesOf(dir)
     val changes = withCopy(dir) { copy =>
-      var n = 0
-      FaultyFileSystem.withHook((o, _) => synchronized(if (isChange(o)) n += 1))(run(copy, sizes))
+      // no lock of the suite, which this thread has while the value is computed
+      val n = new AtomicInteger
+      FaultyFileSystem.withHook { (o, _) =>
+        if (isChange(o)) n.incrementAndGet()
+      }(run(copy, sizes))
       assert(ofPlan(copy, Record.Dealt).size >= 2 && ofPlan(copy, Record.Final).size >= 2)
-      n
+      n.get
     }
     Fixture(dir, sizes, bag(read(dir)), new File(other, dataFiles(other).head.name), changes)
   }
