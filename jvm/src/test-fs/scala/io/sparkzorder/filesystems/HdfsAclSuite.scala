@@ -68,7 +68,8 @@ class HdfsAclSuite extends HdfsTestBase {
     }
   }
 
-  test("where the process may not give the files' group, the other group gets no rights by the list") {
+  test(
+    "where the process may not give the files' group, the other group gets no rights by the list") {
     withHdfsTable { dir =>
       writeTo(dir, shuffled(400, 2).selectExpr("*", "0 p"), "p")
       filesOf(dir, "p=0").foreach { f =>
