@@ -92,6 +92,7 @@ BAD = {
     },
 }
 BAD_FOR_ORC = {
+    "orc.proleptic.gregorian": "true",
     "orc.skip.corrupt.data": "true",
     "spark.sql.orc.enableVectorizedReader": "false",
 }
