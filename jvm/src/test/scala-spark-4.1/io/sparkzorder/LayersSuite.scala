@@ -51,7 +51,7 @@ class LayersSuite extends AnyFunSuite {
       .check(classes)
   }
 
-  // for each change by the order above, in which every package has its place
+  // slow, because the quick tests above exclude cycles as well: a package uses only packages below it
   test("there is no cycle between packages", Slow) {
     slices().matching("io.sparkzorder.(**)").should().beFreeOfCycles().check(classes)
   }

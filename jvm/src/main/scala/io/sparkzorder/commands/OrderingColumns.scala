@@ -3,7 +3,10 @@
 
 package io.sparkzorder.commands
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.analysis.Resolver
+import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
@@ -17,6 +20,10 @@ private[sparkzorder] object OrderingColumns {
   /** The record that states the present layout: that of the last OPTIMIZE with columns that was not undone. */
   def recordInForce(log: TableLog): Option[Record] =
     log.inForce.map(_._2).find(_.columns.nonEmpty)
+
+  /** The name parts of columns. Names that do not parse are left out: another program may have written them. */
+  def parsed(parser: ParserInterface, names: Seq[String]): Seq[Seq[String]] =
+    names.flatMap(name => Try(parser.parseMultipartIdentifier(name)).toOption)
 }
 
 /** Finds and checks the columns of ZORDER BY. */

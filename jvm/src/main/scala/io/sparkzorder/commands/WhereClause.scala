@@ -74,10 +74,14 @@ private[sparkzorder] final class WhereClause(
   /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
 
-  /** Makes the name of a catalog table an alias of `plan`, for clauses with `table.column`. */
-  def named(plan: LogicalPlan): LogicalPlan = target match {
-    case CatalogTarget(t) => SubqueryAlias(t.identifier.table, plan)
-    case _ => plan
+  /** Makes the name of a catalog table an alias of `plan`, for clauses with `table.column` or `db.table.column`. */
+  def named(plan: LogicalPlan): LogicalPlan =
+    if (tableName.isEmpty) plan else SubqueryAlias(tableName, plan)
+
+  // catalog, database and table; empty for a path
+  private def tableName: Seq[String] = target match {
+    case CatalogTarget(t) => t.identifier.nameParts
+    case _ => Nil
   }
 
   private def dataColumns(e: Expression): Seq[String] = e.collect {
@@ -85,10 +89,12 @@ private[sparkzorder] final class WhereClause(
     case u: UnresolvedAttribute => ownPart(u.nameParts)
   }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)))
 
-  private def ownPart(parts: Seq[String]): String = target match {
-    case CatalogTarget(t) if parts.length > 1 && sameName(parts.head, t.identifier.table) =>
-      parts(1)
-    case _ => parts.head
+  /** The name of the column, without the name of the table before it and of a field behind it. */
+  private def ownPart(parts: Seq[String]): String = {
+    def isBefore(qualifier: Seq[String]): Boolean = parts.length > qualifier.length &&
+      qualifier.zip(parts).forall { case (a, b) => sameName(a, b) }
+    // the longest one first, as Spark resolves names
+    parts.drop(tableName.tails.find(isBefore).fold(0)(_.length)).head
   }
 }
 

@@ -253,7 +253,9 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /** Removes a part of the index of values that no query reads any more. */
-  def remove(superseded: FileStatus): Boolean = fs.delete(superseded.getPath, true)
+  def remove(superseded: FileStatus): Boolean =
+    Directories.remove(fs, superseded.getPath, recursive = true)
+
   def filesOf(part: FileStatus): Seq[FileStatus] =
     Directories.list(fs, part.getPath).getOrElse(Nil)
 
@@ -284,9 +286,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /** @throws java.io.IOException if the index stays */
   def drop(): Unit =
-    // `delete` also returns false if another session has removed the directory first
-    if (!fs.delete(directory, true) && fs.exists(directory)) {
-      throw new java.io.IOException(
+    if (!Directories.remove(fs, directory, recursive = true)) {
+      throw new IOException(
         s"$directory cannot be removed; the process may not be allowed to")
     }
 }

@@ -104,7 +104,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val (useful, empty) = written.partition(_.part.files.count > 0)
     empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
     if (useful.nonEmpty) {
-      val live = (0 until table.size).filter(table.isLive)
+      lazy val live = (0 until table.size).filter(table.isLive)
         .map(i => (table.path(i), table.lengths(i), table.modified(i))).toSet
       val replaced = columns.filter(_.isRebuilt).flatMap { c =>
         val again =

@@ -182,9 +182,10 @@ private[sparkzorder] object Repeatability {
       case relation: DataSourceV2Relation => mayBy(relation.options.asScala.toMap)
       case scanned: DataSourceV2ScanRelation => mayBy(scanned.relation.options.asScala.toMap)
       case scan: BatchScanExec => mayBy(optionsOf(scan.scan))
-      case _: HiveTableRelation => mayBy(Map.empty) || mayRddsLeaveFilesOut
-      // a class of another module
-      case scan if scan.getClass.getSimpleName == "HiveTableScanExec" =>
+      // the node is a class of another module
+      case hive
+          if hive.isInstanceOf[HiveTableRelation] ||
+            hive.getClass.getSimpleName == "HiveTableScanExec" =>
         mayBy(Map.empty) || mayRddsLeaveFilesOut
       case _ => false
     }

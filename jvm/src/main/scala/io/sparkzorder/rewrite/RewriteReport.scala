@@ -41,7 +41,7 @@ private[rewrite] final class RewriteReport(
 
   /** For each batch, its inputs that are no files between two passes. */
   private val inputs: Seq[(BatchPlan, Seq[FormatFile])] = {
-    val before = considered.map(_.path).toSet
+    lazy val before = considered.map(_.path).toSet
     plans.map(p => p -> p.files.filter(f => rounds.size == 1 || before(f.path)))
   }
 

@@ -238,7 +238,7 @@ private[sources] object FormatFilter extends PredicateHelper {
     val session = SparkLine.session(SparkSession.active)
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
     val table =
-      SubqueryAlias(parts.last, ColumnsOfFormat(DataTypeUtils.toAttributes(schema)))
+      SubqueryAlias(parts, ColumnsOfFormat(DataTypeUtils.toAttributes(schema)))
     val optimized = session.sessionState.executePlan(Filter(where, table)).optimizedPlan
     optimized.collectFirst {
       case f: Filter => Some(splitConjunctivePredicates(f.condition))

@@ -36,6 +36,13 @@ private[sparkzorder] object Directories {
   // failure, because another process may have moved the files first.
   private val MaxIdleRounds = 100
 
+  /**
+   * Deletes a file or directory. False if it stays, for example because the process may not remove it. Hadoop's
+   * `delete` also returns false if another process was first.
+   */
+  def remove(fs: FileSystem, path: Path, recursive: Boolean): Boolean =
+    fs.delete(path, recursive) || !fs.exists(path)
+
   /** Makes a directory, unless it exists. Makes nothing if the parent is missing. */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     try {

@@ -36,6 +36,11 @@ private[sparkzorder] object ExclusiveFile {
   private val Attempts = 20
   private val PauseMs = 50L
   private val BufferBytes = 4096
+  private val Temporary = "_tmp_"
+
+  /** True for the name of a temporary file from which [[create]] makes a file. */
+  def isTemporaryOf(name: String, file: String): Boolean =
+    name.startsWith(Temporary) && name.endsWith(s"_$file")
 
   /**
    * @param run names the temporary file
@@ -49,7 +54,7 @@ private[sparkzorder] object ExclusiveFile {
       conf: Configuration): Boolean =
     if (ObjectStore.isOne(fs)) ObjectStore.create(fs, path, content)
     else {
-      val temporary = new Path(path.getParent, s"_tmp_${run}_${path.getName}")
+      val temporary = new Path(path.getParent, s"$Temporary${run}_${path.getName}")
       try {
         overwrite(fs, temporary, content)
         publish(fs, temporary, path, conf)
@@ -82,7 +87,7 @@ private[sparkzorder] object ExclusiveFile {
   def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit =
     if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
     else {
-      val temporary = new Path(path.getParent, s"_tmp_${UUID.randomUUID()}_${path.getName}")
+      val temporary = new Path(path.getParent, s"$Temporary${UUID.randomUUID()}_${path.getName}")
       try {
         overwrite(fs, temporary, content)
         if (RawFiles.isLocal(fs)) {

@@ -89,7 +89,7 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
 
   /** @return false if the file could not be removed */
   def remove(file: FileStatus): Boolean =
-    try state.fs.delete(file.getPath, false)
+    try Directories.remove(state.fs, file.getPath, recursive = false)
     catch { case _: IOException => false }
 
   private def files(everything: Boolean = false): Seq[FileStatus] = {

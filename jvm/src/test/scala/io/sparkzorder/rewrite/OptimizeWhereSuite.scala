@@ -184,6 +184,21 @@ class OptimizeWhereSuite extends OptimizeTestBase {
     }
   }
 
+  test("a partition column behind the name of its table") {
+    withTable("wp") {
+      sql("CREATE TABLE wp (a BIGINT, p INT) USING parquet PARTITIONED BY (p)")
+      sql("INSERT INTO wp SELECT /*+ COALESCE(1) */ id, id % 4 FROM range(100)")
+      for (prefix <- Seq("wp", "default.wp", "spark_catalog.default.wp", "Default.WP"))
+        assert(
+          sql(s"OPTIMIZE wp FULL WHERE $prefix.p > 1 ZORDER BY a DRY RUN")
+            .select("metrics.numFilesRemoved").head().getLong(0) === 2,
+          prefix)
+      val message = intercept[Exception](
+        sql("OPTIMIZE wp FULL WHERE other.wp.p > 1 ZORDER BY a DRY RUN")).getMessage
+      assert(message.contains("`other`.`wp`.`p`"), message)
+    }
+  }
+
   /** Predicates that neither a partition nor the bounds of a file decide, with words of the message. */
   private val undecidable = Seq(
     "rand() < 0.5" -> "no column",

@@ -57,7 +57,7 @@ trait FormatStatementTests extends TableOfFormat { this: FormatTestBase =>
       }
       assert(commits === 0)
       assert(metric(
-        sql(s"OPTIMIZE TABLE $named WHERE 1 = 1 AND p = 1 ZORDER BY (a, b) $small DRY RUN")
+        sql(s"OPTIMIZE TABLE $named WHERE 1 = 1 AND $named.p = 1 ZORDER BY (a, b) $small DRY RUN")
           .head(),
         "partitionsOptimized") === 1)
     }

@@ -168,11 +168,12 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
      * @return false if the files stay
      */
     def remove(atOnce: Boolean): Boolean = announce() && isRemovable(atOnce) && {
-      ManyFiles.map(unused) { u =>
-        ManyFiles.map(u.files)(f => state.fs.delete(f.getPath, false))
+      val isGone = ManyFiles.map(unused) { u =>
+        val all = ManyFiles.map(u.files)(f =>
+          Directories.remove(state.fs, f.getPath, recursive = false))
         Directories.removeEmpty(state.fs, u.directory)
-      }
-      val isGone = !unused.exists(_.files.exists(f => state.fs.exists(f.getPath)))
+        all.forall(identity)
+      }.forall(identity)
       if (isGone && isAll && isOver(record)) new Intents(state).remove(record.run)
       isGone
     }

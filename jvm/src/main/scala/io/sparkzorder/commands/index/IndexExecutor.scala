@@ -15,7 +15,7 @@ import org.apache.spark.sql.catalyst.util.CharVarcharUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.CharType
 
-import io.sparkzorder.commands.Phases
+import io.sparkzorder.commands.{OrderingColumns, Phases}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index._
@@ -54,7 +54,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
     store.generations().headOption match {
-      case Some(newest) if ifNotExists => existing(newest)
+      case Some(_) if ifNotExists => existing()
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
         val named = values.map(text =>
@@ -69,21 +69,22 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
             named.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
         catch {
           case e: ZOrderException if ifNotExists && e.isIndexExists =>
-            existing(store.generations().head)
+            existing()
         }
     }
   }
 
-  private def existing(newest: FileStatus): IndexResult =
+  private def existing(): IndexResult =
     try resultOfNewest(0L, Some("the index exists already"))
     catch {
       case e: ZOrderException => throw e
-      case e: NewerIndexException =>
-        throw ZOrderErrors.stateUnreadable(newest.getPath.toString, e.getMessage)
       case NonFatal(e) =>
-        throw ZOrderErrors.stateUnreadable(
-          newest.getPath.toString,
-          s"$e. If the file is damaged, REFRESH ZORDER INDEX makes a new index")
+        val problem = e match {
+          case newer: NewerIndexException => newer.getMessage
+          case _ => s"$e. If the file is damaged, REFRESH ZORDER INDEX makes a new index"
+        }
+        val path = store.generations().headOption.fold(root)(_.getPath)
+        throw ZOrderErrors.stateUnreadable(path.toString, problem)
     }
 
   /** @param columns the name parts of each column to index; empty to keep the index's choice */
@@ -274,7 +275,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }
     // another program may have written the property
-    texts.flatMap(c => Try(session.sessionState.sqlParser.parseMultipartIdentifier(c)).toOption)
+    OrderingColumns.parsed(session.sessionState.sqlParser, texts)
   }
 
   private def checkNoPartitionColumn(column: Seq[String], listed: TableFiles): Unit = {

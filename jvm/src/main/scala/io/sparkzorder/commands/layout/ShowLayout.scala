@@ -288,7 +288,7 @@ private[sparkzorder] final class LayoutColumns(
     def found(columns: Seq[Seq[String]]): Seq[OrderingColumn] =
       // columns may have been dropped since
       columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
-    val ordering = found(parsed(lastLayout))
+    val ordering = found(OrderingColumns.parsed(parser, lastLayout))
     // the data schema of a Delta table has its partition columns, too
     def data = StructType(
       schema.filterNot(f => table.files.partitionSchema.exists(p => sameName(p.name, f.name))))
@@ -322,12 +322,8 @@ private[sparkzorder] final class LayoutColumns(
     case Some(target) =>
       target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
         .flatMap(_.columns)
-    case _ => parsed(table.declared.toSeq.flatMap(DeclaredOrder.split))
+    case _ => OrderingColumns.parsed(parser, table.declared.toSeq.flatMap(DeclaredOrder.split))
   }
-
-  /** The name parts of columns. Another program may have written the property that names the columns. */
-  private def parsed(names: Seq[String]): Seq[Seq[String]] =
-    names.flatMap(c => Try(parser.parseMultipartIdentifier(c)).toOption)
 
   /** Leaf columns that have an order, also in structs, but not inside lists and maps. */
   private def leaves(t: DataType, parts: Seq[String]): Seq[OrderingColumn] = t match {

@@ -36,11 +36,11 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     case _ =>
       logInfo(s"removing ${leftover.path}: ${leftover.kind.name}, ${leftover.files} files, " +
         s"${leftover.bytes} bytes")
-      ManyFiles.map(leftover.directories)(state.fs.delete(_, true))
+      val isGone =
+        ManyFiles.map(leftover.directories)(Directories.remove(state.fs, _, recursive = true))
       // the intent goes last, because it leads to the directories if this process dies
       leftover.intent.foreach(i => intents.remove(i.run))
-      // `delete` may have returned false only because another VACUUM has removed the directories first
-      !leftover.directories.exists(state.fs.exists(_))
+      isGone.forall(identity)
   }
 
   /**

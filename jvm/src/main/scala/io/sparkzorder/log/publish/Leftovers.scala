@@ -278,7 +278,7 @@ private[log] final class Evidence(
     all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
   }
 
-  private val seen = mutable.HashMap.empty[(String, String, Long), Boolean]
+  private val seen = mutable.HashMap.empty[(String, String, Added, Long), Boolean]
 
   /**
    * True if every file that the change added is readable, or was replaced by files for which the same
@@ -294,7 +294,7 @@ private[log] final class Evidence(
   /** @param recorded the folder in which the records have the file */
   private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
     seen.getOrElseUpdate(
-      (folder, a.name, number),
+      (folder, recorded, a, number),
       isThere(folder, a) || {
         // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
         // files of all these runs must be proven.

@@ -28,25 +28,27 @@ private[sparkzorder] object GridCodec {
   private val Magic = 0x5a4f4744
   private val Version = 1
 
-  /** The greatest size of a grid. A larger grid is neither written nor read. */
-  val MaxBytes: Int = 64 << 20
+  // the greatest size of a grid; a larger grid is neither written nor read
+  private val MaxBytes = 64 << 20
 
-  /** The bytes of a grid; None if the grid is too large. */
-  def write(grid: StoredGrid): Option[Array[Byte]] = {
+  /** @throws java.io.IOException if a grid of this size is too large */
+  def requireSize(bytes: Long): Unit =
+    if (bytes > MaxBytes) throw new IOException(s"it has $bytes bytes, the limit is $MaxBytes")
+
+  /** @throws java.io.IOException if the grid is too large */
+  def write(grid: StoredGrid): Array[Byte] = {
     val body = new ByteArrayOutputStream
     new GridWriter(new DataOutputStream(body)).write(grid)
-    if (body.size > MaxBytes) None
-    else {
-      val whole = new ByteArrayOutputStream
-      val out = new DataOutputStream(whole)
-      out.writeInt(Magic)
-      out.writeInt(Version)
-      out.writeInt(body.size)
-      out.writeLong(checksum(body.toByteArray))
-      body.writeTo(out)
-      out.flush()
-      Some(whole.toByteArray)
-    }
+    val whole = new ByteArrayOutputStream
+    val out = new DataOutputStream(whole)
+    out.writeInt(Magic)
+    out.writeInt(Version)
+    out.writeInt(body.size)
+    out.writeLong(checksum(body.toByteArray))
+    body.writeTo(out)
+    out.flush()
+    requireSize(whole.size)
+    whole.toByteArray
   }
 
   /** @throws java.io.IOException if the bytes are not a valid grid of a known version */

@@ -114,7 +114,7 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
 
   /** The grid; None if there is no grid, or if the grid cannot be used. */
   def read(): Option[StoredGrid] =
-    try GridStore.read(state, file)
+    try Some(GridStore.read(state, file))
     catch {
       case _: FileNotFoundException => None
       case NonFatal(e) =>
@@ -126,7 +126,8 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
   def write(grid: StoredGrid): Unit =
     try {
       state.requireNoLinks()
-      for (bytes <- GridCodec.write(grid) if state.fs.exists(state.home)) {
+      val bytes = GridCodec.write(grid)
+      if (state.fs.exists(state.home)) {
         state.fs.mkdirs(directory)
         ExclusiveFile.write(state.fs, file, bytes)
       }
@@ -138,18 +139,14 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
 private[sparkzorder] object GridStore {
   val Name = "_grid"
 
-  /**
-   * @return None if the file is too large
-   * @throws java.io.IOException if there is no such file, or no valid grid in it
-   */
-  private[grid] def read(state: StateDirectory, file: Path): Option[StoredGrid] =
-    if (state.fs.getFileStatus(file).getLen > GridCodec.MaxBytes) None
-    else {
-      state.requireNoLinks()
-      val in = state.fs.open(file)
-      try Some(GridCodec.read(IOUtils.toByteArray(in)))
-      finally in.close()
-    }
+  /** @throws java.io.IOException if there is no such file, or no valid grid in it */
+  private[grid] def read(state: StateDirectory, file: Path): StoredGrid = {
+    GridCodec.requireSize(state.fs.getFileStatus(file).getLen)
+    state.requireNoLinks()
+    val in = state.fs.open(file)
+    try GridCodec.read(IOUtils.toByteArray(in))
+    finally in.close()
+  }
 }
 
 /**
@@ -172,7 +169,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
    */
   def read(id: String, columns: Seq[String], types: Seq[String]): Option[FolderGrid] =
     try {
-      GridStore.read(state, file(id))
+      Some(GridStore.read(state, file(id)))
         .filter(g => g.columns == columns && g.types == types).map(_.pooled)
     } catch {
       case _: FileNotFoundException => None
@@ -187,7 +184,8 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
       state.fs.mkdirs(file(id).getParent)
       val thin = ThinGrid.of(regions, PlanStore.Bounds)
       val grid = StoredGrid(columns, types, Map.empty, thin, StoredGrid.UnknownRatio)
-      GridCodec.write(grid).foreach(ExclusiveFile.create(state.fs, file(id), id, _, conf))
+      ExclusiveFile.create(state.fs, file(id), id, GridCodec.write(grid), conf)
+      ()
     } catch {
       case NonFatal(e) => logWarning(s"the plan $id of $root was not written: ${e.getMessage}")
     }

@@ -6,6 +6,7 @@ package io.sparkzorder.sources.iceberg
 import java.nio.ByteBuffer
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.iceberg.{BaseTable, DataFile, FileContent, FileFormat, FileScanTask, Snapshot}
 import org.apache.iceberg.expressions.{Expression => IcebergExpression}
@@ -138,9 +139,10 @@ private[iceberg] final class IcebergValues(id: Int, stored: Type, dataType: Data
     val counted = count(file.valueCounts)
     val nulls = count(file.nullValueCounts)
     val values = for { c <- counted; n <- nulls } yield c - n
+    // a bound cannot be read if the field had another type when the file was written
     val range =
       if (values.contains(0L)) ColumnRange.Empty
-      else rangeOf(file, values).getOrElse(ColumnRange.Unknown)
+      else Try(rangeOf(file, values)).toOption.flatten.getOrElse(ColumnRange.Unknown)
     FileColumnInfo(range, count(file.columnSizes).getOrElse(0L), values.getOrElse(file.recordCount))
   }
 

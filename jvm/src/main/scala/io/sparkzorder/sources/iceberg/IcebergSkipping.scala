@@ -7,7 +7,6 @@ import java.lang.reflect.{Field, Modifier}
 
 import scala.collection.JavaConverters._
 import scala.collection.mutable
-import scala.util.control.NonFatal
 
 import org.apache.iceberg.{
   BaseScanTaskGroup,
@@ -177,19 +176,14 @@ private[iceberg] object IcebergSkipping {
     val dataType: DataType = SparkSchemaUtil.convert(stored)
     private val values = new IcebergValues(id, stored, dataType)
 
-    /**
-     * Nothing is known if a bound cannot be read, because the field had another type when the file was
-     * written.
-     */
-    def of(file: DataFile): FileColumnInfo =
-      try sure(values.of(file))
-      catch { case NonFatal(_) => FileColumnInfo(ColumnRange.Unknown, 0L, file.recordCount) }
-
-    private def sure(info: FileColumnInfo): FileColumnInfo = (dataType, info.range) match {
-      case (TimestampType | TimestampNTZType, FileRange(low: Long, high: Long))
-          if !ImportedTimes.isSure(low) || !ImportedTimes.isSure(high) =>
-        info.copy(range = ColumnRange.Unknown)
-      case _ => info
+    def of(file: DataFile): FileColumnInfo = {
+      val info = values.of(file)
+      (dataType, info.range) match {
+        case (TimestampType | TimestampNTZType, FileRange(low: Long, high: Long))
+            if !ImportedTimes.isSure(low) || !ImportedTimes.isSure(high) =>
+          info.copy(range = ColumnRange.Unknown)
+        case _ => info
+      }
     }
   }
 

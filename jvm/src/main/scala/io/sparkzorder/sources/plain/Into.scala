@@ -167,11 +167,10 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     if (!ExclusiveFile.create(fs, claimed, runId, runId.getBytes(UTF_8), conf)) {
       throw ZOrderErrors.targetNotEmpty(root.toString, claimed.getName)
     }
-    // another statement may have filled the directory, and have released it, since it was found to be empty. A
-    // statement that loses the race for the claim leaves its temporary file for a moment
-    files().map(_.getName).find(n => n != claimed.getName && !n.startsWith("_tmp_")).foreach { n =>
+    // another statement may have filled the directory, and have released it, since it was found to be empty
+    foreign(Set(runId)).foreach { name =>
       release()
-      throw ZOrderErrors.targetNotEmpty(root.toString, n)
+      throw ZOrderErrors.targetNotEmpty(root.toString, name)
     }
   }
 
@@ -224,9 +223,15 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     Directories.removeEmpty(fs, folder)
   }
 
-  /** The name of a file that another writer put into the directory during the statement. */
+  /**
+   * The name of a file that another writer put into the directory during the statement. A statement that loses
+   * the race for the claim has a temporary file there for a moment, which does not count.
+   */
   def foreign(runIds: Set[String]): Option[String] =
-    files().find(f => !isOwn(f, runIds) && f.getName != IntoDirectory.Claim).map(_.getName)
+    files().find(f => !isOwn(f, runIds) && !isClaim(f.getName)).map(_.getName)
+
+  private def isClaim(name: String): Boolean =
+    name == IntoDirectory.Claim || ExclusiveFile.isTemporaryOf(name, IntoDirectory.Claim)
 
   private def isOwn(path: Path, runIds: Set[String]): Boolean =
     runIds.exists(id => path.getName.contains(s"-$id-"))

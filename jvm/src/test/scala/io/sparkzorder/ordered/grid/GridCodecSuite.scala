@@ -93,7 +93,7 @@ class GridCodecSuite extends AnyFunSuite {
 
   test("what was written is read") {
     val before = stored(ThinGrid.of(grid(40), 256))
-    val after = GridCodec.read(GridCodec.write(before).get)
+    val after = GridCodec.read(GridCodec.write(before))
     assert(after.columns === before.columns && after.types === before.types)
     assert(after.shuffleRatio === 1.5)
     assert(after.folders.keySet === before.folders.keySet)
@@ -117,7 +117,7 @@ class GridCodecSuite extends AnyFunSuite {
   for ((n, tags) <- Seq(60 -> Nil, 300 -> Seq(Slow))) test(
     s"damaged bytes are refused with an IOException, or place rows in cells that exist: $n times",
     tags: _*) {
-    val good = GridCodec.write(stored(ThinGrid.of(grid(6), 8))).get
+    val good = GridCodec.write(stored(ThinGrid.of(grid(6), 8)))
     val body = good.drop(20)
     assert(withChecksum(body).toSeq === good.toSeq)
     intercept[IOException](GridCodec.read(good.updated(30, (good(30) ^ 1).toByte)))
@@ -126,6 +126,8 @@ class GridCodecSuite extends AnyFunSuite {
     }
     intercept[IOException](GridCodec.read(good :+ 0.toByte))
     intercept[IOException](GridCodec.read(good.updated(7, 2.toByte)))
+    GridCodec.requireSize(64L << 20)
+    intercept[IOException](GridCodec.requireSize((64L << 20) + 1))
     val seed = System.nanoTime()
     val dice = new Random(seed)
     for (_ <- 1 to n) {

@@ -87,6 +87,12 @@ class OptimizeIntoSuite extends OptimizeTestBase {
       fails("ZORDER_TARGET_NOT_EMPTY", "_zorder_into")(second.claim("2"))
       fails("ZORDER_TARGET_NOT_EMPTY", "_zorder_into")(second.requireEmpty())
       assert(first.foreign(Set("1")).isEmpty)
+      // of a statement that is about to lose the race for the claim, and of another one
+      val (losing, other) =
+        (new File(base, "copy/_tmp_2__zorder_into"), new File(base, "copy/_tmp_2"))
+      assert(losing.createNewFile() && first.foreign(Set("1")).isEmpty)
+      assert(other.createNewFile() && first.foreign(Set("1")).contains("_tmp_2"))
+      assert(losing.delete() && other.delete())
       first.release()
       second.requireEmpty()
 
