@@ -18,8 +18,8 @@ private[sparkzorder] object TypeBridge {
   }
 
   /**
-   * Compares two strings by their bytes. In Spark 4, `compareTo` throws, as strings have
-   * collations.
+   * Compares two strings by their bytes. In Spark 4, `compareTo` throws, because the order of strings depends
+   * on their collation.
    */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
 

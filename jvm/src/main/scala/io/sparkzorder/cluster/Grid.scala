@@ -216,8 +216,8 @@ private[sparkzorder] object CellFiles {
   private val MaxFileFill = 1.5
 
   /**
-   * A cell that is much smaller than a file shares the file of a neighbour if both fit into one file. Beside
-   * a value of many rows there are such small cells, and no better cut avoids them.
+   * A cell of less than half a file shares the file of a neighbour if both together have at most one and a half
+   * times the wanted size. Such small cells lie beside a value of many rows, where no better cut avoids them.
    *
    * @param rows the number of rows of the folder
    * @param files the wanted number of files

@@ -28,7 +28,7 @@ private[sparkzorder] object Sampler {
     Seq(100000L, math.min(200 * files, 1000000L), 64 * files).max
 
   /**
-   * The sample of each folder.
+   * The sample of each folder. A small folder gives about 200 key rows, even if its share of `wanted` is less.
    *
    * @param rows the number of rows of each folder
    * @param wanted the number of key rows to sample in all folders together

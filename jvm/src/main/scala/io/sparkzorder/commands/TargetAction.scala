@@ -69,8 +69,8 @@ private[sparkzorder] trait TableAction extends TargetAction {
 private[sparkzorder] trait WorkloadAction extends TableAction {
 
   /**
-   * @param state the state directory of the table. It has nothing but the workload if the table is of another
-   *   format
+   * @param state the state directory of the table. The directory of a table of another format has nothing but
+   *   the workload
    */
   def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
 

@@ -66,9 +66,9 @@ private[sparkzorder] object ZOrder {
 /**
  * `hilbert(c1, ..., cn)`: the Hilbert index of the columns' range ids.
  *
- * The call is a placeholder: [[ResolveSampledCalls]] replaces it by an expression that reads a
- * sample. The range ids are those of [[ZOrder]], so both functions share a sample and, in one
- * query, the Z-value.
+ * The call is a placeholder, which [[ResolveSampledCalls]] replaces by an expression that reads a sample. The
+ * range ids are those of [[ZOrder]]. If one operator calls both functions with the same columns, both read the
+ * same sample, and Spark can compute the Z-value of a row once for both.
  */
 // scalastyle:off line.size.limit
 @ExpressionDescription(

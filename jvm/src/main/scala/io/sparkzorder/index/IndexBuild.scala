@@ -27,7 +27,7 @@ private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadab
 
 /**
  * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If
- * there are many files, or if values of INT96 columns must be read, a job does this.
+ * there are many files, or if values of INT96 columns must be read, a job reads them instead.
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
@@ -126,8 +126,8 @@ private[sparkzorder] object IndexBuild {
   private val MaxTasks = 10000
 
   /**
-   * If this time lies between two writes of a file, the two versions have different modification times, even if
-   * the file system stores whole seconds.
+   * If at least this many milliseconds lie between two writes of a file, the two versions have different
+   * modification times, even if the file system stores whole seconds.
    */
   val TickMs = 2000L
 

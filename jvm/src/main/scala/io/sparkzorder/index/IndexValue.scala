@@ -73,8 +73,8 @@ private[sparkzorder] object IndexValue {
     }
 
   /**
-   * A bound of at most [[MaxBytes]] bytes, or null if there is none. A minimum is cut off, and a maximum is
-   * rounded up. A string is cut between two characters.
+   * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound. A minimum is cut off, and a maximum
+   * is rounded up. A string is cut between two characters.
    */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
     val bytes = cut(value, t, isMax, MaxBytes)

@@ -63,7 +63,10 @@ private[sparkzorder] final case class DecimalLeaf(precision: Int, scale: Int)
 private[sparkzorder] case object StringLeaf extends LeafType("string")
 private[sparkzorder] case object BinaryLeaf extends LeafType("binary")
 
-/** Old timestamps of 12 bytes. The index has their NULL counts and no bounds. */
+/**
+ * Old timestamps of 12 bytes. Under this type, the index has their NULL counts and no bounds. If their values are
+ * read, the index stores them as [[TimestampLeaf]], with bounds ([[ReadBounds]]).
+ */
 private[sparkzorder] case object Int96Leaf extends LeafType("int96")
 
 /** Any other type, such as unsigned integers, times, nanoseconds and UUID. It is not indexed. */

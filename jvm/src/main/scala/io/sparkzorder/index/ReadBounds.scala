@@ -24,9 +24,9 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * read, and no other column.
  *
  *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that are read
- *     leave NaN out, and the entry says whether there is a NaN. Only columns that the user named and ordering
- *     columns are read.
- *   - INT96: footers have no bounds of INT96. These columns are read if the user asked for it.
+ *     leave NaN out, and the entry says whether there is a NaN. Only the columns of [[ColumnChoice.isNamed]]
+ *     are read. Without this limit, each of the first columns of a file could cost a read of its values.
+ *   - INT96: footers have no bounds of INT96. These columns are read if `readsInt96` is true.
  *
  * @param choice which columns are indexed
  * @param readsInt96 true to read INT96 columns
@@ -126,7 +126,7 @@ private final class ValuesOfColumn(t: LeafType) {
  */
 private object Int96Bounds {
 
-  /** The type under which bounds that were read are stored. */
+  /** The type under which the index stores an INT96 column whose values were read. */
   val Stored: LeafType = TimestampLeaf(millis = false, utc = true)
 
   /** The microseconds of an INT96 value, as Spark reads the 12 bytes without a change of the calendar. */
@@ -138,10 +138,11 @@ private object Int96Bounds {
   }
 
   /**
-   * The bounds of the values as any session reads them; None if they are not known. Writers before Spark
-   * 3.1, and Spark's legacy mode, used the Julian calendar for times before 1900. For files without a mark
-   * of Spark, a setting of the session decides the calendar. Sessions can also shift the values of all
-   * writers except parquet-mr by their time zone (`spark.sql.parquet.int96TimestampConversion`).
+   * The bounds of the values as any session reads them; None if they are not known. Spark before 3.1, and
+   * Spark's legacy mode, wrote times by the hybrid calendar: Julian before 1582, and with other offsets of time
+   * zones before 1900. For files without a mark of Spark, a setting of the session decides the calendar.
+   * Sessions can also shift the values of all writers except parquet-mr by their time zone
+   * (`spark.sql.parquet.int96TimestampConversion`).
    */
   def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
     val (min, max) = bounds

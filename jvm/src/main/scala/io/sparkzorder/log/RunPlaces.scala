@@ -72,7 +72,7 @@ private[sparkzorder] final class RunPlaces(
     val copies = ChangeCopy.of(record.run, own)
     if (copies.nonEmpty) isOf(copies, change)
     else {
-      // after a conflict, the files move from the first directory to the closed one
+      // after a conflict, the files move from the run's directory to the closed directory
       val closed = list(state.closed(change.folder, record.run)).keySet
       val moved = ChangeCopy.of(record.run, closed)
       if (moved.nonEmpty) isOf(moved, change)
@@ -103,7 +103,7 @@ private[sparkzorder] object RunPlaces {
       case (run, folder, _) if isWanted(run) => run -> folder
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>
-      // after a conflict, the copy moves from the first directory to the second
+      // after a conflict, the copy moves from the run's directory to the closed directory
       Seq(state.own(folder, run), state.closed(folder, run))
         .flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
     }.flatten.toMap
@@ -113,7 +113,7 @@ private[sparkzorder] object RunPlaces {
 /**
  * A copy of the record, reduced to the change of one folder, in the run's hidden directory of that folder.
  * Another program may rename, move or exchange the folder. Then the path in the record does not lead to the
- * folder any more, and the copy identifies it.
+ * folder any more, and the copy identifies the folder.
  *
  * The name of the copy has the run and a hash of the folder's path. So a listing of the hidden directory
  * tells whether the directory is still in the folder for which it was made.
@@ -140,7 +140,7 @@ private[sparkzorder] object ChangeCopy {
   /**
    * The record of a copy, which has one change. None when the copy is gone.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if the file is not such a copy
    */
   def read(state: StateDirectory, path: Path): Option[Record] =
     state.parsed(path) { json =>

@@ -42,6 +42,8 @@ private[sparkzorder] final class ColumnRanks(
 private[sparkzorder] object ColumnRanks {
 
   /**
+   * The ranks of the values of a sample.
+   *
    * @param values Catalyst values in any order, none null
    * @param weights one for each value, or null if each has the weight 1
    * @param nullWeight the weight of the NULLs of the sample, which are ranked below all values
@@ -68,8 +70,8 @@ private[sparkzorder] object ColumnRanks {
     new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
 
   /**
-   * The indices of the values that become bounds. All heavy values become bounds. The light values
-   * that become bounds are chosen at even steps of weight.
+   * The indices of the values that become bounds. A value with more than `1 / maxBounds` of the total weight is
+   * heavy, and all heavy values become bounds. Of the light values, some are chosen at even steps of weight.
    */
   def thin(
       weights: Array[Double],

@@ -14,8 +14,9 @@ private[rewrite] final case class Selection(
 
 /**
  * Selects files in a table that is clustered already: new files, and files that are worth merging with new
- * files. Files are laid out already if their commit recorded the wanted layout. If the history no longer has
- * the commit, the ranges of its files tell whether these files are well laid out.
+ * files. If no file has the wanted layout, all files are selected. Files are laid out already if their commit
+ * recorded the wanted layout. If the history no longer has the commit, the ranges of its files tell whether
+ * these files are well laid out.
  *
  * @param wanted the layout of the run
  * @param mostBytes the most bytes of a folder that the run can lay out
@@ -60,7 +61,7 @@ private[rewrite] final class FileSelector(
     Selection(chosen.filter(selected), reason)
   }
 
-  /** Why files of the latest run with another layout are rewritten, if there are such files. */
+  /** How the latest layout other than the wanted one differs from it; None if no file has another layout. */
   private def otherLayout: Option[String] = {
     val others = for {
       file <- snapshot.files
@@ -68,8 +69,8 @@ private[rewrite] final class FileSelector(
     } yield (file, tag)
     if (others.isEmpty) None
     else {
-      // The numbers of commits are not in the order of time for Delta and for version 1 of Iceberg. All times are
-      // 0 there for Iceberg, and then the layout that last replaced another layout is the latest.
+      // The numbers of commits are not in the order of time for Delta and for version 1 of Iceberg. For version 1
+      // of Iceberg, all `writtenAt` are 0, and the layout that last replaced another layout is the latest.
       val tag = others.maxBy { case (f, t) => (f.writtenAt, t.sinceMs, f.commit) }._2
       Some(
         if (tag.key != wanted.key) s"its layout was by (${tag.columns})"
@@ -118,8 +119,8 @@ private[rewrite] final class FileSelector(
       }
 
     /**
-     * True if no region of the unfinished plans is laid out yet. The first pass takes all inputs of its plan,
-     * even inserts that are laid out well.
+     * True if no region of the unfinished plans is laid out yet, so that the first pass may still be under way.
+     * Inserts that are laid out well are not left out then, because the first pass takes all inputs of its plan.
      */
     private lazy val isFirstPass: Boolean = unfinished.nonEmpty && {
       val plans = unfinished.flatMap(_.dealt).map(_.plan).toSet
@@ -150,7 +151,10 @@ private[rewrite] final class FileSelector(
         FileSpan.ofRanges(columns(c).dataType, files.map(_.columns(c).range))))
 }
 
-/** The files that the first of two passes has dealt to regions, and that the second pass is to lay out. */
+/**
+ * The files that the first of two passes has dealt to regions, and that the second pass is to lay out. Region 0
+ * has nothing left to lay out ([[io.sparkzorder.sources.DealtTo]]).
+ */
 private[rewrite] object Unfinished {
 
   /** @param wanted the layout of the run; files that were dealt for another layout count as new files */

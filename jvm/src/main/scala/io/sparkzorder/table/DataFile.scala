@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StructType
 
 /**
  * A directory that holds data files: the table's root, or one partition directory exactly as it is
- * named (`p=1` and `p=01` are two folders of one partition value). Two folders are never equal, because
+ * named (`p=1` and `p=01` are two folders of one partition value). Folders are compared by identity, because
  * two partitions of a table of another format may lie in one directory.
  *
  * @param path qualified directory

@@ -67,8 +67,8 @@ private[sparkzorder] object Directories {
 
   /**
    * Moves all files of a directory into another directory, and removes the first. Other processes may move
-   * files into the first directory until it is removed, but not afterwards: their renames fail then. Also stops
-   * if the other directory is gone.
+   * files into the first directory until it is removed, but not afterwards: their renames fail then. If another
+   * process removes the second directory, the move ends, and the remaining files stay in the first.
    *
    * @throws java.io.IOException when a file cannot be moved, for example because its name is taken
    */

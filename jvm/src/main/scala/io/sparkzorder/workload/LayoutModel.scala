@@ -8,6 +8,7 @@ import scala.annotation.tailrec
 /**
  * What one recorded scan asks for, as the model of a layout sees it.
  *
+ * @param weight the bytes of the scans that this query stands for
  * @param sides for each column that the scan restricts, by the column's number: the widths of the intervals
  *   that match, as shares of the column's rows. The width of a single value is 0
  */
@@ -34,7 +35,7 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
       columns.map(c => Array.tabulate(limit + 1)(b => share(math.pow(2, b), q.sides(c))))
   }.toArray
 
-  /** The share of all bytes that the scans read, weighted. */
+  /** The bytes that the scans read: the sum of their weights, each times the share of the table that is read. */
   def cost(bits: IndexedSeq[Int]): Double = {
     val of = bits.toArray
     var sum = 0.0
@@ -55,8 +56,8 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
   /**
    * The bits of the columns, `total` together, or fewer if the columns have too few values. One bit
    * after the other goes to the column by which the cost falls most. Then bits move from one column
-   * to another as long as the cost falls. This is needed where scans ask for wide intervals of a column:
-   * its first bit gains little, and the next bits gain more.
+   * to another as long as the cost falls. Without these moves, a column of which scans ask for wide intervals
+   * may get no bit: its first bit gains little, and the next bits gain more.
    *
    * @param columns the columns that may get bits
    */

@@ -32,7 +32,7 @@ private[workload] final class NotedTable(
     extends Logging {
   import NotedTable._
 
-  // made by the thread of a query, because it belongs to the user of the query
+  // made by the thread of a query, because the store has the rights of the user of this thread
   private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
   @volatile private var isOff = false
 
@@ -44,7 +44,7 @@ private[workload] final class NotedTable(
   // the sketches of days that are over
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
-  // for the index that the last scan has used
+  // the curves of the index that the last scan has used
   private[workload] var curves = Curves(null, 0, 0.0)
 
   // under the lock `writing`, which is taken before that of this object
@@ -136,7 +136,8 @@ private[workload] final class NotedTable(
         e.getClass.getName)
     } else synchronized {
       if (notes.id == id) changed = true
-      // if the day has ended meanwhile, later notes of the same id are waiting, and have all scans of these
+      // If the day has ended meanwhile, `unwritten` may have a later sketch with the same id, which has all scans
+      // of `notes`.
       else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
     }
   }

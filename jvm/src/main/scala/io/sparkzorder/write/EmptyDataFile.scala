@@ -28,7 +28,7 @@ private[sparkzorder] object EmptyDataFile {
    * The bytes of a file without rows, with the schema and the key-values of another file.
    *
    * @param like the other file
-   * @param scratch a path that may be written to; its directory exists
+   * @param scratch for ORC: a path in an existing directory, to which the file is written first
    */
   def bytes(like: Path, scratch: Path, format: DataFormat, conf: Configuration): Array[Byte] =
     format match {

@@ -5,7 +5,10 @@ package io.sparkzorder.expressions.sampling
 
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
 
-/** Spark 4.0 already has the nodes of recursive queries. A call over one fails in 4.0, so our tests begin with 4.1. */
+/**
+ * Spark 4.0 already has the nodes of recursive queries. A call of a sampling function over a recursive query
+ * fails in Spark 4.0, so the tests of such calls begin with 4.1.
+ */
 private[sparkzorder] object PlanBridge {
 
   /** Whether the node is the reference of a recursive query to its own rows. */

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 private[sparkzorder] object RuntimeFilterBridge {
 
-  /** In Spark 4, the positions of keys in `buildKeys` are a list, which always holds one position. */
+  /** In Spark 4, a filter has a list of positions in `buildKeys`. Here the list always has one position. */
   def pruning(
       key: Expression,
       build: LogicalPlan,

@@ -57,7 +57,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans would read if OPTIMIZE laid out the table by `candidate`, by the sample. */
+  /** The bytes that the scans would read, according to the sample, after OPTIMIZE by `candidate`. */
   def of(candidate: Candidate): Double = {
     val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
     val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
@@ -74,8 +74,8 @@ private[sparkzorder] final class PredictedReads(
   }
 
   /**
-   * The sides of a box in some columns. If the folder has no values of the box in any column, even in a column
-   * that is left out here, no rank matches, because the scan reads nothing of the folder.
+   * The sides of a box in some columns. If there is a column in which the folder has no values of the box, no rank
+   * matches in any column, because the scan reads nothing of the folder. That column need not be one of `some`.
    */
   private def only(sides: Sides, some: Seq[Int]): Sides =
     some.map(c => if (sides.exists(_.exists(_.isEmpty))) Some(Nil) else sides(c)).toIndexedSeq
@@ -90,7 +90,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans read of the present files, judged by the ranges of these files. */
+  /** The bytes that the scans read of the present files, according to the ranges of these files. */
   lazy val today: Double = reads(folders.zip(sides).map { case (f, boxes) =>
     val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
@@ -102,7 +102,7 @@ private[sparkzorder] final class PredictedReads(
   private def reads(ofFolders: Seq[IndexedSeq[Double]]): Double =
     boxes.zip(ofFolders.reduce(plus)).map { case (b, read) => b.weight * read / rows }.sum
 
-  /** The ranks between which the values of a file lie; all ranks if that is not known. */
+  /** The ranks between which the values of a file lie; all ranks if the range of the file is not known. */
   private def span(range: ColumnRange, c: RankedColumn): (Int, Int) =
     range match {
       case ColumnRange.Empty => (0, -1)
@@ -110,7 +110,7 @@ private[sparkzorder] final class PredictedReads(
       case r: FileRange =>
         // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
         val low = (c.distinct.slotOf(r.min) >> 1) + 1
-        // if no sampled value lies in the file, the value after it stands for the file
+        // if no sampled value lies in the range, the next greater sampled value stands for the file
         (low, math.max(low, (c.distinct.slotOf(r.max) + 1) >> 1))
     }
 }
@@ -166,8 +166,8 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
       // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
       val low = (own.slotOfKey(key(whole.rankAt(from))) >> 1) + 1
       val high = (own.slotOfKey(key(whole.rankUntil(from, until))) + 1) >> 1
-      // If the interval lies between two sampled values, the greater one stands for the interval: the file of
-      // the values between them also has one of the two.
+      // If no sampled value lies in the interval, the next greater sampled value stands for the interval. A file
+      // with values of the interval likely has one of the two sampled values beside the interval, too.
       if (low > own.length || high < 1) None else Some((low, math.max(low, high)))
     }
   }
@@ -178,7 +178,7 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
 /**
  * A sample of the columns by which recorded scans can skip files.
  *
- * @param values the number of distinct values of each column in the sample
+ * @param values for each column, the greatest number of distinct values in the sample of one folder
  * @param files the number of files that a layout of the whole table would have
  * @param bytes the size of all files
  */

@@ -77,7 +77,7 @@ private[sparkzorder] object ShowSkippingCommand {
 /**
  * A scan of files by Spark's V1 or V2 reader.
  *
- * @param ours the file index that spark-zorder gave to the scan, and its pruning; None if the scan has another one
+ * @param ours the file index that spark-zorder gave to the scan, and its pruning; None for any other file index
  */
 private final case class ReportedScan(
     table: String,

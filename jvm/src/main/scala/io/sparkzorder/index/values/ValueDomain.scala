@@ -24,7 +24,8 @@ private[sparkzorder] sealed abstract class ValueDomain(val text: String) extends
   /**
    * A function from a row to the hash of the value at position `ordinal`, which must not be NULL.
    *
-   * @param dataType of the column in the rows
+   * @param dataType the type of the column in the rows
+   * @param seed the seed of the hash
    */
   def hasher(ordinal: Int, dataType: DataType, seed: Long): SpecializedGetters => Long
 }

@@ -32,7 +32,7 @@ import io.sparkzorder.util.{ExclusiveFile, RawFiles}
 /**
  * A column whose values are read.
  *
- * @param dataType the type as which Spark reads the values unchanged
+ * @param dataType the type by which Spark reads the values unchanged
  */
 private[sparkzorder] final case class ColumnToRead(
     name: String,
@@ -68,13 +68,13 @@ private[sparkzorder] final class ValuesJob(
   private val fs = RawFiles.of(directory, conf)
 
   /**
-   * Runs the job.
+   * Runs the job. Fails if a file cannot be read.
    *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
    * @param unchanged called once after the job; tells for a position in `listed` whether the file there is still
    *   as it was listed
-   * @return the parts, which are complete on disk. No index refers to them yet. Fails if a file cannot be read
+   * @return the parts, which are complete on disk. No index refers to them yet
    */
   def run(
       listed: TableFiles,
@@ -186,7 +186,7 @@ private[sparkzorder] final class ValuesJob(
   private def written(path: Path, part: ValuesPart): WrittenPart = {
     val bytes = part.toBytes
     ExclusiveFile.write(fs, new Path(path, ValuesPart.Head), bytes)
-    // if Spark has run a task several times, no shard names the files of the other attempts
+    // if Spark has run a task several times, the shard names the file of one attempt, and the others are deleted
     val named = part.shards.map(_.name).toSet + ValuesPart.Head
     Try(fs.listStatus(path).filterNot(s => named(s.getPath.getName)).foreach(s =>
       fs.delete(s.getPath, false)))
@@ -242,8 +242,8 @@ private[sparkzorder] object ValuesJob {
       : RDD[(Int, Array[Long])] =
     rows.mapPartitions { rows =>
       val (settings, drafts) = shared.value
-      // creates the file system with all settings and thereby puts it into Hadoop's cache. The readers have few
-      // settings, and take it from there ([[FewSettings]])
+      // Creates the file system with all settings and thereby puts it into Hadoop's cache. The readers have few
+      // settings, and take the file system from the cache ([[FewSettings]]).
       val _ = new Path(home).getFileSystem(settings.value)
       new HashedRows(rows, read, files, drafts)
     }
@@ -300,7 +300,7 @@ private[sparkzorder] object ValuesJob {
 
   /**
    * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, and each chunk is
-   * for one shard. The last chunk has the counts of rows and values. Its number is the number of all shards.
+   * for one shard. The last chunk has the counts of rows and values. It goes to the partition after all shards.
    *
    * @param read the columns of the rows, by their positions among all drafts
    * @param files the files of the rows, by their positions among all files of the job

@@ -18,16 +18,18 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles, Obj
 
 /**
  * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any two steps
- * leaves files that the checkpoint makes obsolete, and the next checkpoint removes them.
+ * leaves files that the checkpoint makes obsolete, and the next OPTIMIZE removes them. A crash may also leave a
+ * directory `_tmp_dropped_*`, which is removed like other temporary files ([[Leftovers.temporary]]).
  *
- * @param nowMs milliseconds since 1970
+ * @param nowMs the present time in milliseconds since 1970
  */
 private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
   private val fs = state.fs
 
   /**
-   * Called by OPTIMIZE after it has published earlier runs and removed expired files. A failure is only
-   * logged, because a missing checkpoint costs time and no row.
+   * Writes a checkpoint if there are enough new records, and removes obsolete files. OPTIMIZE calls this method
+   * after it has published earlier runs and removed expired files. A failure is only logged, because a missing
+   * checkpoint costs time and no row.
    */
   def writeIfDue(): Unit =
     try {
@@ -151,13 +153,16 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
 
 private object Checkpoints {
 
-  /** The least number of records that a new checkpoint covers. */
+  /** The least number of records that a new checkpoint covers beyond the older checkpoint. */
   val Interval = 10L
 
   /** How many of the newest records are never covered. */
   val Kept = 10L
 
-  /** The least number of added files for which the folders are listed. */
+  /**
+   * The folders are listed if there are more added files than twice the number at the last listing, plus this
+   * number.
+   */
   val Few = 1000
 
   /** How long abort records are kept, in milliseconds. */
@@ -193,12 +198,16 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
     c.added.foreach(a => owner((c.folder, a.name)) = e.number)
   }
 
-  /** Folders with such files. */
+  /** The folders of the files that records have added and no later record has replaced. */
   def folders: Set[String] = owner.keysIterator.map(_._1).toSet
 
   def size: Long = owner.size.toLong
 
-  /** Forgets files that are in no folder any more. A removed file of a published run never comes back. */
+  /**
+   * Forgets the files that other programs have removed. A removed file of a published run never comes back.
+   *
+   * @param isThere tells whether a folder still has a file of a name
+   */
   def retain(isThere: (String, String) => Boolean): Unit =
     owner.keys.toList.filterNot { case (folder, name) => isThere(folder, name) }
       .foreach(owner.remove)

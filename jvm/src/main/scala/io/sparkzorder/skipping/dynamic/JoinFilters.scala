@@ -20,10 +20,11 @@ import io.sparkzorder.skipping.scan.{
 import io.sparkzorder.util.JobCancellation
 
 /**
- * Filters the scan of one side of a join by the keys of the other side, if the scanned table has a skipping
- * index. Spark's dynamic partition pruning does the same for partition columns. The rule uses Spark's own
- * expression for dynamic pruning. Spark therefore takes the keys from the broadcast that the join makes anyway,
- * and drops the filter if there is no broadcast.
+ * Filters the scan of one side of a join by the keys of the other side, if the bounds of the scanned files are
+ * known: from a skipping index, or from the metadata of a Delta or Iceberg table. Spark's dynamic partition
+ * pruning does the same for partition columns. The rule uses Spark's own expression for dynamic pruning. Spark
+ * therefore takes the keys from the broadcast that the join makes anyway, and drops the filter if there is no
+ * broadcast.
  *
  * This rule runs last in the optimizer. Earlier, a side of a join could still change, and would then differ
  * from the copy of the side in the filter. Also, subqueries of IN and EXISTS would not be joins yet.
@@ -52,8 +53,8 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
       conf.dynamicPartitionPruningEnabled && conf.exchangeReuseEnabled
 
   /**
-   * True if the plan already has our filters: Spark applies the last rules repeatedly, until nothing
-   * changes.
+   * True if the plan already has the filters of this rule: Spark applies the last rules repeatedly, until
+   * nothing changes.
    */
   private def isDone(plan: LogicalPlan): Boolean = plan.collectWithSubqueries {
     case Filter(condition, r: LogicalRelation)

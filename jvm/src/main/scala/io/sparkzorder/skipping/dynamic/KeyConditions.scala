@@ -12,8 +12,8 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.{Comparison, OrderedValue}
 
 /**
- * Conditions of a join, other than its equalities, by which the rows of one side restrict the keys of the other
- * side.
+ * Finds conditions of a join, other than its equalities, by which the rows of one side restrict the keys of the
+ * other side.
  *
  * @param stream the side whose keys are restricted
  * @param build the side that supplies the values
@@ -22,7 +22,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     extends PredicateHelper {
   import KeyConditions._
 
-  /** The restrictions in the parts of a condition. Every row that has a partner meets each of them. */
+  /** The restrictions in the conjuncts of a condition. A row of `stream` with a partner meets each restriction. */
   def in(condition: Expression): Seq[OneOf] = {
     val parts = splitConjunctivePredicates(condition)
     val bounds = byKey(
@@ -33,7 +33,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
       parts.map(alternatives).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
 
-  /** The conditions of which one must hold; none if the condition is not a disjunction. */
+  /** The conditions of which one must hold; none if the condition is neither a disjunction nor a short IN. */
   private def alternatives(condition: Expression): Seq[Expression] = condition match {
     case o: Or => splitDisjunctivePredicates(o)
     // a membership in values of one row, such as `k IN (a, a + 1)`
@@ -125,7 +125,10 @@ private[dynamic] object KeyConditions {
       own: Seq[Expression],
       unless: Option[Expression]) {
 
-    /** The rows of the build side that can match: `own` is true, and `unless` is true or no bound is NULL. */
+    /**
+     * The rows of the build side that can match. They meet all conditions in `own`. In addition, none of their
+     * bounds is NULL, or they meet `unless`.
+     */
     def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan = {
       val sets: Expression =
         bounds.map(b => IsNotNull(TotalExpressions.orNull(b.value))).reduce[Expression](And)
@@ -201,7 +204,7 @@ private[dynamic] object KeyDistances {
     }
   }
 
-  /** The least and the greatest value that one conjunct allows for a difference. */
+  /** The least and the greatest value that one conjunct allows for a difference; None where it sets no limit. */
   private final case class Limits(of: Expression, least: Option[Long], greatest: Option[Long])
 
   private def limitsIn(conjunct: Expression): Option[Limits] = conjunct match {
@@ -250,7 +253,7 @@ private[dynamic] object KeyDistances {
 
   private def mostOf(t: DataType): Long = OrderedValue.range(t).get._2
 
-  /** `value` plus `distance`; `end` if the value is too near an end of its type. */
+  /** `value` plus `distance`; `end` if the value is beyond half the range of its type. */
   private def moved(value: Expression, distance: Long, end: Long): Expression = {
     val t = value.dataType
     def literal(n: Long) = Literal(OrderedValue.ofLong(t)(n), t)

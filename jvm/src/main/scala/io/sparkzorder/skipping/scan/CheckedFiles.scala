@@ -19,9 +19,9 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.log.StateSearch
 
 /**
- * The rows of a scan that may ignore missing files, because its table had no run when the scan was planned. A
- * later run may have renamed a file that the scan had listed. A task that has read its files therefore looks
- * whether all of them are there. The task fails if a file is missing and the file's table has runs by now.
+ * The rows of a scan that may ignore missing files, because the table had no run when the scan was planned. A
+ * later run may have renamed a file that the scan had listed. A task that has read its files therefore checks
+ * that all these files exist. The task fails if a file is missing and the file's table has runs by now.
  *
  * @param rows one partition for each [[FilePartition]]
  */

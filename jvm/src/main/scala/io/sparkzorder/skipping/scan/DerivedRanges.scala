@@ -88,6 +88,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
         case _ => false
       }
 
+  // Spark itself turns a comparison of a cast to DATE into a range of the column, so such a cast counts as known
   private def isKnownToFormats(c: Expression): Boolean = !c.exists(isOther)
 
   private def isOther(e: Expression): Boolean = e match {
@@ -98,7 +99,10 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     case _ => true
   }
 
-  /** None if there are no values or too many ranges of values, or if the ranges exclude no value. */
+  /**
+   * None if there are no values or too many ranges of values, if the ranges exclude no value, or if the column is
+   * BOOLEAN.
+   */
   private def range(
       column: Attribute,
       values: LongIntervals,
@@ -143,7 +147,7 @@ private[sparkzorder] object OddOffsets {
 
   private val ErrorMicros = 60000000L
 
-  /** The time before `micros` by the greatest error of a bound, or the least time of all. */
+  /** `micros` minus the greatest error of a bound; the least time of all where that would overflow. */
   def earlier(micros: Long): Long = math.max(Long.MinValue + ErrorMicros, micros) - ErrorMicros
 
   def later(micros: Long, by: Long = ErrorMicros): Long = math.min(Long.MaxValue - by, micros) + by
@@ -157,7 +161,7 @@ private[sparkzorder] object OddOffsets {
 
 /**
  * Timestamps in milliseconds in Parquet files that were imported into an Iceberg table (`add_files`,
- * `migrate`). Iceberg takes the milliseconds of their bounds for microseconds: the years 1 to 9999 seem to
+ * `migrate`). Iceberg takes the milliseconds of their bounds for microseconds: the years 0 to 9999 seem to
  * lie from 1968 to 1978. Nothing distinguishes such a file from others.
  */
 private[sparkzorder] object ImportedTimes {

@@ -44,8 +44,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   }
 
   /**
-   * The plain characters, as ranges, that a text can have after the `at` characters with which all results of an
-   * interval begin.
+   * The plain characters, as ranges, that a text can have at position `at`. All results between `low` and `high`
+   * have the same characters before this position.
    */
   private def next(low: ByteEnd, high: ByteEnd, at: Int): Seq[(Byte, Byte)] = {
     val isPrefix = !low.isEndless && at == low.value.length && sameEnd(after(low.value), high)
@@ -109,8 +109,9 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 private[values] object ChangedCase {
 
   /**
-   * True if `i` and `I` are the same letter in the language of the JVM. Spark changes a text that is not
-   * plain by the rules of this language, and in some languages `i` and `I` are different letters.
+   * True if the language of the JVM changes the case of `i` and `I` like that of other plain letters. Spark
+   * changes a text that is not plain by the rules of this language. In Turkish, for example, the upper case of
+   * `i` is `İ`.
    */
   def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)
 

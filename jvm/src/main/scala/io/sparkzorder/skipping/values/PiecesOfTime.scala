@@ -23,7 +23,7 @@ import io.sparkzorder.skipping.values.Piece.{
   unknown
 }
 
-/** Pieces for functions of dates and times. [[TextsOfTime]] has the pieces for their texts. */
+/** Pieces for functions of dates and times. [[TextsOfTime]] has those for the texts of dates and times. */
 private[values] object PiecesOfTime {
 
   def of(e: Expression): Option[Piece] = e match {
@@ -137,13 +137,16 @@ private[values] object PiecesOfTime {
   private[values] def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
   private[values] def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
 
-  /** Instants, among them those with the least and the greatest local time. */
+  /** Instants of an interval, among them those with the least and the greatest local time. */
   private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
     inYears(low, high)
     new Clocks(zone).ends(long(low), long(high))
   }
 
-  /** Values of a date or time, among them those with the least and the greatest local time; of integers, the ends. */
+  /**
+   * Samples of an interval of the argument's values. For dates and times, the samples include the values with the
+   * least and the greatest local time. For integers, the samples are the ends.
+   */
   private[values] def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
       case TimestampType => instants(zone)
@@ -164,7 +167,7 @@ private[values] object PiecesOfTime {
   private def second(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
     c => ends(c.init) :+ values(c.last.low, c.last.high)
 
-  /** Each child that is a date must lie in the years 1 to 9999. */
+  /** An [[Ordered]] function of dates. The results for dates outside the years 1 to 9999 are not known. */
   private val dates: Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val e = call.expression
@@ -172,7 +175,7 @@ private[values] object PiecesOfTime {
     }
   }
 
-  /** The sum of days must not overflow. */
+  /** A date plus or minus days. The results are not known if the sum may overflow. */
   private val plusDays: Piece = Ordered { c =>
     Seq(c.last.low, c.last.high).foreach(n => require(math.abs(long(n)) < Int.MaxValue - 5000000L))
     inDays(c.head.low, c.head.high) +: ends(c.tail)
@@ -257,8 +260,8 @@ private[values] object PiecesOfTime {
     otherwise = _ => all)
 
   /**
-   * Cuts an interval at the changes of the clock, and returns the ends of all pieces. The local times of each piece
-   * must lie in one period.
+   * Cuts an interval at the changes of the clock, and returns the ends of all pieces. The local times of each
+   * piece must lie in one period.
    *
    * @param micros the number of microseconds in one unit of the values
    * @param period gives the number of the period of a local time
@@ -334,9 +337,10 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. Where the
-   * constant can be the last day of a month, a result is out of order by up to 3 of 31 days and the time of a
-   * day. On a day on which a clock is set, a result is out of order by the hours of the change.
+   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. The constant may
+   * be the last day of a month, and two last days are whole months apart: 2023-02-28 is 1.06 months before
+   * 2023-03-30, and 1.0 months before 2023-03-31. A result is then out of order by less than 4 days of 31. On a
+   * day on which a clock is set, a result is out of order by the hours of the change.
    */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def usual(time: Expression) = time match {

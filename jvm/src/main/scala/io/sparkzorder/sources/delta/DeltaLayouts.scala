@@ -63,7 +63,7 @@ private[delta] object DeltaLayouts {
     })
   }
 
-  /** True if a schema has a column or nested field of this name. */
+  /** True if a schema has the column or nested field with these name parts. */
   def contains(in: DataType, parts: Seq[String]): Boolean = (in, parts) match {
     case (_, Nil) => true
     case (s: StructType, head +: tail) =>
@@ -73,6 +73,7 @@ private[delta] object DeltaLayouts {
 
   private def physicalName(field: StructField): String = DeltaColumnMapping.getPhysicalName(field)
 
+  /** The inverse of [[key]] for one column. The names of the fields of `in` follow `prefix` in the key. */
   private def logical(key: String, prefix: String, in: StructType): Option[Seq[String]] =
     in.fields.iterator.flatMap { f =>
       val path = prefix + physicalName(f)
@@ -142,7 +143,7 @@ private[delta] object DeltaLayouts {
       version(ReadVersion).map(first => Set(first) ++ version(BatchVersion))
     }
 
-  /** The tags of the newest file that a run has written, of the files that meet `where`. */
+  /** The tags of the newest file among those that a run has written and that meet `where`. */
   private def newest(snapshot: Snapshot, where: Column): Option[Map[String, String]] =
     snapshot.allFiles.toDF().where(col("tags").getItem(keys.run).isNotNull && where)
       .select(col("tags")).orderBy(desc("modificationTime")).limit(1).collect().headOption
@@ -161,7 +162,7 @@ private[delta] object DeltaLayouts {
       .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
   }
 
-  /** The last layout; None if one of its columns is gone. */
+  /** The last layout; None if no file has a layout, or if a column of the layout is gone. */
   def lastLayout(snapshot: Snapshot): Option[LastLayout] =
     newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
       val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))

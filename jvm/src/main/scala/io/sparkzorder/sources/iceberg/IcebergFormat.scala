@@ -62,7 +62,7 @@ private[iceberg] final class IcebergFormat(
 
   override def lastLayout: Option[LastLayout] = new IcebergLayouts(table).lastLayout
 
-  // a rewrite adds the bounds that the table's settings leave out
+  // true for each column, because a rewrite also writes the bounds that the table's settings leave out
   override def hasBounds(column: OrderingColumn): Boolean = true
 
   override def rollback: Option[String] = {
@@ -161,7 +161,7 @@ private[iceberg] final class IcebergFormat(
       }
     }
 
-  // another writer may have changed the schema since the columns were looked up
+  // fails if another writer has renamed or dropped the column since the columns were looked up
   private def field(c: OrderingColumn): NestedField = {
     def in(struct: Types.StructType, parts: Seq[String]): Option[NestedField] =
       Option(struct.field(parts.head)).flatMap { found =>

@@ -23,8 +23,8 @@ import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, ObjectSto
 import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
 
 /**
- * The hidden directories of one run, one in each folder, until the run commits. While files are written,
- * only the owner of a directory may enter it.
+ * The hidden directories of one run, one in each folder, from their creation to the commit of the run. While
+ * files are written, only the owner of a directory may enter it.
  *
  * @param inputs the files that the run replaces
  */
@@ -82,8 +82,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   protected def tokens: Seq[DataFile] = Nil
 
   /**
-   * Deletes files that task attempts have left behind, such as attempts that died with their executor. Must be
-   * called after the commit and, for a run that is published, after the publish.
+   * Deletes the files of failed task attempts, such as attempts that died with their executor. Must be called
+   * after the commit and, for a run that is published, after the publish.
    */
   def sweep(committed: Record): Unit =
     try {
@@ -116,8 +116,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
 
   /**
    * Deletes the files of a run that did not commit, twice: a task that is being killed may still create a file
-   * after the first time. Replaced files stay: the directories hold such files only if the run was committed and
-   * another process is deleting the record of the run.
+   * after the first time. If the directories hold replaced files, nothing is deleted: such a run was committed,
+   * and another process has deleted its record.
    */
   def discard(): Unit =
     try {

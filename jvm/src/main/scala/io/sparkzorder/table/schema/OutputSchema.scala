@@ -50,7 +50,11 @@ private[sparkzorder] final class OutputSchema(
   /** The schema that Spark's writer would choose for a Spark schema alone. */
   def ofSpark(schema: StructType): MessageType = sparkConverter.convert(schema)
 
-  /** @param footers at least one for each distinct schema of the inputs */
+  /**
+   * The Parquet schema of files with all columns of `schema`.
+   *
+   * @param footers at least one for each distinct schema of the inputs
+   */
   def of(schema: StructType, footers: Seq[ScannedFile]): MessageType = {
     val spark = ofSpark(schema)
     val inputs = footers.map(f => (f.schema: GroupType, f.file.path.toString)).distinct
@@ -105,7 +109,7 @@ private[sparkzorder] final class OutputSchema(
       case (g: GroupType, a: ArrayType) => nested(path, g, present, isList, Seq(a.elementType))
       case (g: GroupType, m: MapType) =>
         nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
-      // VARIANT, the only other type that Spark writes as a group
+      // the other types that Spark writes as a group: VARIANT, and user-defined types over structs, lists or maps
       case (g, _) => variant(g, types)
     }
     // `repetition` is OPTIONAL for a column that some file lacks, because NULL must be writable there
@@ -141,9 +145,9 @@ private[sparkzorder] final class OutputSchema(
     }
 
   /**
-   * The type of a VARIANT. Each file may be shredded in another way, so the new files are not shredded: Spark's
-   * reader puts the parts of a value together, and each value is written in one piece. The annotation and the
-   * names stay if all files agree on them.
+   * The type of a VARIANT or of a user-defined type. Each file may shred VARIANT in another way, so the new files
+   * are not shredded: Spark's reader puts the parts of a value together, and each value is written in one piece.
+   * The annotation and the names stay if all files agree on them.
    */
   private def variant(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
@@ -238,7 +242,8 @@ private[sparkzorder] final class OutputSchema(
 private[sparkzorder] object ParquetTypes {
 
   /**
-   * Rejects a file with a type that Spark cannot read.
+   * Rejects a file with a type that Spark cannot read. Also rejects FIXED_LEN_BYTE_ARRAY without an annotation,
+   * which Spark reads as BINARY (SPARK-41096) and would write back as another type.
    *
    * @param conf settings by which the file is read
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
@@ -270,8 +275,8 @@ private[sparkzorder] object ParquetTypes {
     }
 
   /**
-   * The same Spark schema, with every field, element and map value nullable. Spark reads files with
-   * such a schema.
+   * The same Spark schema, with every field, element and map value nullable. Spark, too, makes the schema of
+   * files nullable when it reads them.
    */
   def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
 

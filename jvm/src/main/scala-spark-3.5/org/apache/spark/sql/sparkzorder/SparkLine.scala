@@ -9,7 +9,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleExchangeLike}
 
-/** Spark 3.5 has one class for sessions and one for data frames. */
+/** What differs between the lines of Spark. Spark 3.5 has one class for sessions and one for data frames. */
 object SparkLine {
   type Session = SparkSession
   type Frame = DataFrame
@@ -37,7 +37,7 @@ object SparkLine {
 
   /**
    * Whether Spark reads a Parquet column as a wider type. The vectorized reader of 3.5 does not read INT32 as
-   * BIGINT (SPARK-40876 is in 4.0).
+   * BIGINT. Spark 4.0 does (SPARK-40876).
    */
   val readsWidened: Boolean = false
 }
