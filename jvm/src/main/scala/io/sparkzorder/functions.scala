@@ -48,6 +48,7 @@ object functions {
    * `ordered_bits(lit("ab"), 3)` is `X'616200'`.
    *
    * @param bytes 1 to 64; ignored for types of fixed width
+   * @return BINARY, never null, of the given width or of the type's fixed width
    * @group bits
    * @since 0.1.0
    */
@@ -59,7 +60,7 @@ object functions {
    * each, and returns the number of the row's range.
    *
    * The values 1, 2, 3, 4 get the ids 128, 384, 640, 896. NULL gets 0. Spark samples the input of
-   * the operator once for all calls in it. Does not work in streams.
+   * an operator once for all calls in that operator. Does not work in streams.
    *
    * @param column of an orderable atomic type
    * @return INT from 0 to 1023, never null
@@ -99,7 +100,7 @@ object functions {
    * follow each other in the order of the index have similar values in every column.
    *
    * For one column with the values 7 and 7, both indices are 32768. NULL has range id 0. Spark
-   * samples the input of the operator once for all calls in it. Does not work in streams.
+   * samples the input of an operator once for all calls in that operator. Does not work in streams.
    *
    * @param columns of orderable atomic types; 1 to 9 of them
    * @return BIGINT of at least 0, never null
@@ -113,7 +114,7 @@ object functions {
    * equally.
    *
    * For one column with the values 7 and 7, both Z-values are 32768. NULL has range id 0. Spark
-   * samples the input of the operator once for all calls in it. Does not work in streams.
+   * samples the input of an operator once for all calls in that operator. Does not work in streams.
    *
    * @param columns of orderable atomic types; 1 to 63 of them
    * @return BIGINT of at least 0, never null

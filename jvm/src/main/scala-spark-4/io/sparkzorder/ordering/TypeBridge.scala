@@ -18,8 +18,8 @@ private[sparkzorder] object TypeBridge {
   }
 
   /**
-   * Compares two strings by their bytes. In Spark 4, `compareTo` throws, because the order of strings depends
-   * on their collation.
+   * Compares two strings by their bytes. In Spark 4, `compareTo` throws, because it does not know the collation by
+   * which to compare.
    */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
 

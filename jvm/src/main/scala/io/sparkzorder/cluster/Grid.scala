@@ -12,7 +12,8 @@ import io.sparkzorder.ordering.BoundsIndex
  *
  * @param bounds the values that separate the slots of the column: every cut of the column, and enough other
  *   values to tell the rows of a cell apart
- * @param midRanks mid-rank of NULL, then of every slot, in units of 2^-30
+ * @param midRanks the mid-rank of NULL, then of every slot, in units of 2^-30. The mid-rank is the share of the
+ *   rows below a slot, plus half of the share of the rows in the slot
  */
 private[sparkzorder] final case class GridColumn(bounds: BoundsIndex, midRanks: Array[Int])
 
@@ -219,8 +220,10 @@ private[sparkzorder] object CellFiles {
    * A cell of less than half a file shares the file of a neighbour if both together have at most one and a half
    * times the wanted size. Such small cells lie beside a value of many rows, where no better cut avoids them.
    *
+   * @param leaves the cells in the order of the cuts
    * @param rows the number of rows of the folder
    * @param files the wanted number of files
+   * @param firstFile the number that the first file gets
    */
   def number(
       leaves: IndexedSeq[KdCuts.Leaf],

@@ -17,6 +17,8 @@ import io.sparkzorder.table.OrderingColumn
 /** Samples the ordering columns of every folder in one pass. A ''key row'' has the values of these columns. */
 private[sparkzorder] object Sampler {
   private val Scale = 1L << 30
+
+  /** The least number of rows to sample in a folder. Without it, a small folder might get no sampled row. */
   private val FolderFloor = 200L
 
   /**
@@ -31,7 +33,8 @@ private[sparkzorder] object Sampler {
    * The sample of each folder. A small folder gives about 200 key rows, even if its share of `wanted` is less.
    *
    * @param rows the number of rows of each folder
-   * @param wanted the number of key rows to sample in all folders together
+   * @param wanted the number of key rows to sample in all folders together. Each folder gets its share, and at
+   *   least about 200 rows or all its rows, so the sum can be greater
    */
   def sample(
       input: InputRows,

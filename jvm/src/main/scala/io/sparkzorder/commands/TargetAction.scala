@@ -23,8 +23,8 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes
 
 /**
- * A statement without its target, that is, what the statement does with the table that it names. A
- * TargetAction is neither a plan nor an expression, so the analyzer does not look inside.
+ * What a statement does with the table that it names. The table is not a part of the action. A TargetAction is
+ * neither a plan nor an expression, so that the analyzer does not look inside.
  */
 private[sparkzorder] trait TargetAction {
 
@@ -35,7 +35,7 @@ private[sparkzorder] trait TargetAction {
   def command(target: Target): LogicalPlan
 
   /**
-   * Returns the command for a table of another kind of catalog. None if the statement refuses such
+   * Returns the command for a table of another format than Parquet and ORC. None if the statement refuses such
    * tables.
    *
    * @param name full name of the table with its catalog, quoted for SQL

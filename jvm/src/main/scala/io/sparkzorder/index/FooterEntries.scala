@@ -142,10 +142,10 @@ private object FooterEntries {
     }
 
   /**
-   * True for writers that are known to leave NaN out of the bounds of FLOAT and DOUBLE, and nothing else. In
-   * parquet-mr before 1.10, a page that begins with NaN has NaN as its bounds, and adds nothing to those of
-   * its column: all other values of the page are missing. Impala before 3.0, parquet-cpp before 1.4 and
-   * parquet-rs before 5.0 did the same.
+   * True for writers whose bounds of FLOAT and DOUBLE are known to lack no value apart from NaN. The bounds of
+   * other writers may lack more. For example, in parquet-mr before 1.10, a page that begins with NaN has NaN as
+   * its bounds. Such a page adds nothing to the bounds of its column, so the column's bounds lack all other values
+   * of the page. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did the same.
    */
   private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
     (writerOf(footer.createdBy) match {

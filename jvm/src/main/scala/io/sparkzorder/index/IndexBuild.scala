@@ -26,8 +26,9 @@ private final case class FileToRead(path: String, length: Long, modified: Long)
 private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
- * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If
- * there are many files, or if values of INT96 columns must be read, a job reads them instead.
+ * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If there
+ * are many files, or if values of INT96 columns must be read, a job reads the files instead. A job also reads the
+ * values of FLOAT and DOUBLE columns whose bounds the footers lack ([[ReadBounds]]).
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
@@ -46,7 +47,7 @@ private[sparkzorder] final class IndexBuild(
   private val bounds = new ReadBounds(choice, readsInt96)
   private val reader = new EntryReader(root.toString, choice, format, bounds)
   private val conf = session.sessionState.newHadoopConf()
-  // old writers compared strings as signed bytes, and with this setting Parquet ignores their bounds
+  // old writers compared strings as signed bytes, and Parquet ignores the bounds of these writers if this is false
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
 
   /**

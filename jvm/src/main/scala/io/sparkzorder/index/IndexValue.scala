@@ -32,7 +32,7 @@ private[sparkzorder] object IndexValue {
     Types.required(PrimitiveTypeName.BINARY).as(LogicalTypeAnnotation.stringType()).named("s")
   private val binary: PrimitiveType = Types.required(PrimitiveTypeName.BINARY).named("b")
 
-  /** Both bounds of a column, or None where one of them is unknown. */
+  /** Both bounds of a column; None if one of them is unknown, or if the minimum is above the maximum. */
   def bounds(min: Any, max: Any, t: LeafType): Option[(Any, Any)] = {
     val (least, greatest) = (of(min, t, isMax = false), of(max, t, isMax = true))
     // bounds whose min is above the max cannot be trusted
@@ -73,8 +73,8 @@ private[sparkzorder] object IndexValue {
     }
 
   /**
-   * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound. A minimum is cut off, and a maximum
-   * is rounded up. A string is cut between two characters.
+   * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound. A longer minimum is cut off at the
+   * end. A longer maximum is cut off and rounded up. A string is cut between two characters.
    */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
     val bytes = cut(value, t, isMax, MaxBytes)
@@ -92,7 +92,8 @@ private[sparkzorder] object IndexValue {
   }
 
   /**
-   * A string or binary cut to about `length` bytes; a maximum that cannot be rounded up is returned uncut.
+   * A bound of at most `length` bytes. An exception is a maximum that cannot be rounded up, because all its bytes
+   * are `0xFF`. Such a maximum is returned uncut.
    */
   private[index] def shortened(
       value: Array[Byte],

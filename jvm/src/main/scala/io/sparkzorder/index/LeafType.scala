@@ -114,6 +114,7 @@ private[sparkzorder] object LeafType {
     case _ => OtherLeaf
   }
 
+  /** The type of a leaf column of a Parquet file. */
   def of(t: PrimitiveType): LeafType = t.getLogicalTypeAnnotation match {
     // Spark has no decimals of more digits, and their values may not fit into the 16 bytes of the index
     case d: DecimalLogicalTypeAnnotation =>
@@ -193,7 +194,8 @@ private[sparkzorder] object TypeToRead {
   }
 
   /**
-   * The type by which the values of most files are read unchanged.
+   * The type by which the values of as many files as possible are read unchanged. Files of other types are left
+   * out.
    *
    * @param files the number of files that store the column as each type, at least one type
    * @return the Spark type, and the stored types that it reads unchanged; Left says why there is no such type

@@ -23,10 +23,10 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * Computes the bounds of columns for which a Parquet footer has no bounds. All values of these columns are
  * read, and no other column.
  *
- *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that are read
- *     leave NaN out, and the entry says whether there is a NaN. Only the columns of [[ColumnChoice.isNamed]]
- *     are read. Without this limit, each of the first columns of a file could cost a read of its values.
- *   - INT96: footers have no bounds of INT96. These columns are read if `readsInt96` is true.
+ *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that this class
+ *     computes leave NaN out, and the entry says whether there is a NaN. The values are read only for columns
+ *     that pass [[ColumnChoice.isNamed]], because each of these reads costs time.
+ *   - INT96: footers have no bounds of INT96. The values are read if the user asked for this.
  *
  * @param choice which columns are indexed
  * @param readsInt96 true to read INT96 columns
@@ -34,7 +34,7 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
     extends Serializable {
 
-  /** True if values of the file must be read to complete its entry. */
+  /** True if `entry` lacks bounds that can only be computed from the values of the file. */
   def isFor(entry: FileEntry, footer: ScannedFile): Boolean =
     footer.orc.isEmpty && entry.leaves.exists(isFor(_, entry))
 
@@ -121,8 +121,9 @@ private final class ValuesOfColumn(t: LeafType) {
 }
 
 /**
- * The bounds of INT96 columns. They hold in each session, whatever its calendar and its time zone are. They are
- * widened if a time zone may shift the values. A column with values that depend on the calendar gets no bounds.
+ * The bounds of INT96 columns. The bounds hold in each session, whatever its calendar and its time zone are. If a
+ * session may shift the values by its time zone, the bounds are wider. If values depend on the calendar of the
+ * session, the column gets no bounds.
  */
 private object Int96Bounds {
 
@@ -138,10 +139,11 @@ private object Int96Bounds {
   }
 
   /**
-   * The bounds of the values as any session reads them; None if they are not known. Spark before 3.1, and
-   * Spark's legacy mode, wrote times by the hybrid calendar: Julian before 1582, and with other offsets of time
-   * zones before 1900. For files without a mark of Spark, a setting of the session decides the calendar.
-   * Sessions can also shift the values of all writers except parquet-mr by their time zone
+   * Bounds of the values as any session reads them; None if there are no such bounds. Spark before 3.1, and
+   * Spark's legacy mode, wrote times in the hybrid calendar, which is Julian before 1582-10-15. Readers convert
+   * such times if they lie before 1900, because the offsets of time zones also differ until then. For files
+   * without a mark of Spark, a setting of the session decides whether a reader converts. A session can also shift
+   * the values of all writers except parquet-mr by its time zone
    * (`spark.sql.parquet.int96TimestampConversion`).
    */
   def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
@@ -154,7 +156,7 @@ private object Int96Bounds {
     } else None
   }
 
-  /** A time from which on both calendars agree in all time zones, with a year to spare. */
+  /** From this time on, both calendars agree in all time zones. A year is added for safety. */
   private val sameInBothCalendars = RebaseDateTime.lastSwitchJulianTs + 366 * MICROS_PER_DAY
 
   // the same rule as in Spark's DataSourceUtils

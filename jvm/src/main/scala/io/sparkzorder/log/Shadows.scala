@@ -24,7 +24,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
       .flatMap(k => k.shadow.map(c => Step(k, c, underWay = false)))
       .groupBy(_.change.folder).map { case (f, steps) => f -> steps.toIndexedSeq }
 
-  /** True when no shadow can be in force in any folder. */
+  /** True when every shadow is abandoned, or there is no shadow. */
   def isEmpty: Boolean = folders.isEmpty
 
   /** The records of all shadows, abandoned or not. */
@@ -69,7 +69,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     RunFolder.runOf(path.getParent.getName)
       .flatMap(run => hidden.get((folder, run, path.getName)))
 
-  /** True for a hidden file that the record of a shadow adds to a folder, whether the shadow is in force or not. */
+  /** True for a hidden file that a shadow adds to a folder, whether the shadow is in force or not. */
   def holds(folder: String, path: Path): Boolean = hiddenAt(folder, path).isDefined
 
   /**

@@ -25,7 +25,7 @@ private[sparkzorder] sealed trait OrderedType extends Serializable {
 /**
  * A type of fixed width, whose values map to ordered longs: signed longs in Spark's order.
  *
- * @param bytes the width of its ordered bits, 1 to 8
+ * @param bytes the number of bytes of the ordered bits of a value, 1 to 8
  */
 private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
     extends OrderedType {
@@ -54,7 +54,7 @@ private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
     case _ => s"((long) $v)"
   }
 
-  /** The ordered bits of an ordered long: `bytes` bytes, at the most significant end of the result. */
+  /** The ordered bits of an ordered long. They are the `bytes` most significant bytes of the result. */
   def toBits(ordered: Long): Long =
     // a BOOLEAN is an unsigned byte, so it has no sign bit to flip
     if (dataType == BooleanType) ordered << 56 else OrderedLongs.toBits(ordered, bytes)

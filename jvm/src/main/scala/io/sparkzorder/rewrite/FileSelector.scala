@@ -13,13 +13,13 @@ private[rewrite] final case class Selection(
     reason: Option[String] = None)
 
 /**
- * Selects files in a table that is clustered already: new files, and files that are worth merging with new
- * files. If no file has the wanted layout, all files are selected. Files are laid out already if their commit
- * recorded the wanted layout. If the history no longer has the commit, the ranges of its files tell whether
- * these files are well laid out.
+ * Selects the files that a run without FULL rewrites. If no folder has a file with the wanted layout, these are
+ * all files. Otherwise these are the new files, and files that are worth merging with new files. A file is laid
+ * out already if its commit recorded the wanted layout. If the history no longer has the commit, the ranges of its
+ * files tell whether these files are well laid out.
  *
  * @param wanted the layout of the run
- * @param mostBytes the most bytes of a folder that the run can lay out
+ * @param mostBytes the greatest number of bytes of one folder that the run can lay out
  */
 private[rewrite] final class FileSelector(
     snapshot: TableSnapshot,
@@ -61,7 +61,9 @@ private[rewrite] final class FileSelector(
     Selection(chosen.filter(selected), reason)
   }
 
-  /** How the latest layout other than the wanted one differs from it; None if no file has another layout. */
+  /**
+   * How the wanted layout differs from the latest other layout of the table; None if no file has another layout.
+   */
   private def otherLayout: Option[String] = {
     val others = for {
       file <- snapshot.files
@@ -69,8 +71,8 @@ private[rewrite] final class FileSelector(
     } yield (file, tag)
     if (others.isEmpty) None
     else {
-      // The numbers of commits are not in the order of time for Delta and for version 1 of Iceberg. For version 1
-      // of Iceberg, all `writtenAt` are 0, and the layout that last replaced another layout is the latest.
+      // For Delta and for version 1 of Iceberg, the numbers of commits are not in the order of time. For version 1
+      // of Iceberg, all times of files are 0, too. The latest layout is then the one with the latest `sinceMs`.
       val tag = others.maxBy { case (f, t) => (f.writtenAt, t.sinceMs, f.commit) }._2
       Some(
         if (tag.key != wanted.key) s"its layout was by (${tag.columns})"
@@ -100,6 +102,7 @@ private[rewrite] final class FileSelector(
       others.zip(runOf).collect { case (f, Some(run)) => f -> run }
         .groupBy(_._2).map { case (run, own) => run -> own.map(_._1) }
 
+    // the runs whose files have the wanted layout
     private val runs: Set[String] = byRun.collect {
       case (run, own) if own.forall(_.layout.exists(_.isSame(wanted))) => run
       case (run, own)

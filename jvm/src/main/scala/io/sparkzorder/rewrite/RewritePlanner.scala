@@ -33,7 +33,13 @@ private[rewrite] final case class RewritePlan(
     (selected.flatMap(_.dealt).map(_.plan) ++ batches.flatMap(_.pass.planId)).toSet
 }
 
-/** Why files are rewritten or stay. Each reason is a part of a sentence. */
+/**
+ * Why files are rewritten or stay. Each reason is a part of a sentence.
+ *
+ * @param order why the ordering columns were chosen
+ * @param files why some files are rewritten and others stay
+ * @param size why the target size of the files differs from the settings
+ */
 private[rewrite] final case class RewriteReasons(
     order: Option[String],
     files: Seq[String],
@@ -46,7 +52,8 @@ private[rewrite] final class RewritePlanner(
     startMs: Long) {
   import statement.{clauses, phases, user}
 
-  // the layout of a compaction has no columns, but a target size of files
+  // In a plain table, a compaction leaves a layout without columns, but with a target size of files. Delta and
+  // Iceberg tables have no last layout after a compaction.
   private lazy val last = format.lastLayout
   private lazy val lastOrder = last.filter(_.columns.nonEmpty)
 
@@ -87,8 +94,7 @@ private[rewrite] final class RewritePlanner(
       IndexedSeq.empty,
       settingsFor(columns),
       phases)
-    // Files that another statement dealt are left out, because that statement may not have dealt all its
-    // inputs.
+    // files that another statement dealt are left out, because the first pass of that statement may be incomplete
     val own = before.plans
     val selected =
       Unfinished.of(snapshot.files, before.layout).filter(_.dealt.exists(d => own(d.plan)))
@@ -121,7 +127,11 @@ private[rewrite] final class RewritePlanner(
       (if (isFreed) ofPasses.foldLeft(0L)(_ max _) else ofPasses.sum)
   }
 
-  /** The order of ZORDER BY, else the order of the last layout, else the declared order. */
+  /**
+   * The order of the statement: the columns of ZORDER BY, or those that AUTO chooses. If the statement names
+   * neither, a table that is declared with AUTO gets the choice of AUTO. Any other table gets the order of its
+   * last layout, else its declared order.
+   */
   private def wanted(listing: TableListing): ClusteringSpec = {
     def auto = ClusteringSpec.auto(
       user,
@@ -140,7 +150,10 @@ private[rewrite] final class RewritePlanner(
     }
   }
 
-  /** A run with the columns of the last layout also keeps the target size of its files. */
+  /**
+   * The settings of a run by `columns`. If the last layout had the same columns, the run keeps its target file
+   * size.
+   */
   private def settingsFor(columns: Seq[OrderingColumn]): Settings = {
     val size = last.filter(_.columns == columns.map(_.parts)).map(_.targetFileSize)
     statement.settings.keeping(size.filter(_ > 0))

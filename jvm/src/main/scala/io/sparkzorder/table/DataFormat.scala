@@ -43,9 +43,10 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
   /**
-   * The error that a missing library of a codec causes; None if files of the codec can be read and written.
+   * The text of the error that a missing library of a codec causes; None if files of the codec can be read and
+   * written.
    *
-   * @param codec as Spark's options name it
+   * @param codec the name of the codec in Spark's options, such as `zstd`
    */
   def missing(codec: String, conf: Configuration): Option[String] =
     try {
@@ -65,7 +66,8 @@ private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Par
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
-  // only Hive reads this setting. With it, Hive would read the wrong columns from files with another column order
+  // Only Hive reads this setting. Hive then takes the first column of a file for the first column of the table,
+  // and so on. In files with another order of columns, these are wrong columns.
   override def byPosition: String = "parquet.column.index.access"
 
   override protected def load(codec: String, conf: Configuration): Unit =
@@ -96,14 +98,16 @@ private[sparkzorder] object DataFormat {
   /** The format with this name in SQL, in upper or lower case. */
   def named(name: String): Option[DataFormat] = all.find(_.name.equalsIgnoreCase(name))
 
-  /** The format of a table of the catalog; None for other formats. */
+  /** The format of a table of the catalog; None if this is neither Parquet nor ORC. */
   def of(table: CatalogTable): Option[DataFormat] =
     table.provider.map(_.toLowerCase(Locale.ROOT)) match {
       case Some("hive") | None => ofStorage(table.storage)
       case Some(provider) => named(provider)
     }
 
-  /** The format of a table or partition in Hive's format. */
+  /**
+   * The format of a table or partition in Hive's format, by the name of the SerDe class; None for other formats.
+   */
   def ofStorage(storage: CatalogStorageFormat): Option[DataFormat] = {
     val serde = storage.serde.getOrElse("").toLowerCase(Locale.ROOT)
     all.find(f => serde.contains(f.name))

@@ -66,17 +66,18 @@ private[sparkzorder] object Directories {
     }
 
   /**
-   * Moves all files of a directory into another directory, and removes the first. Other processes may move
-   * files into the first directory until it is removed, but not afterwards: their renames fail then. If another
-   * process removes the second directory, the move ends, and the remaining files stay in the first.
+   * Moves all files of the directory `from` into the directory `to`, and removes `from`. Other processes may move
+   * files into `from` until it is removed, but not afterwards: their renames fail then. If another process removes
+   * `to`, this method stops. On local disk, a moved file replaces a file of the same name in `to`.
    *
-   * @throws java.io.IOException when a file cannot be moved, for example because its name is taken
+   * @throws java.io.IOException when a file cannot be moved, for example because its name is taken on HDFS
    */
   def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
     var left = list(fs, from)
     if (left.exists(_.isEmpty) && removeEmpty(fs, from)) left = None
     if (left.isDefined) {
       make(fs, to, conf)
+      // only if `to` exists now
       list(fs, to).foreach(_ => copyBits(fs, from, to))
     }
     var idle = 0
@@ -96,10 +97,10 @@ private[sparkzorder] object Directories {
   }
 
   /**
-   * Removes a directory that is empty. Hadoop's local delete first checks that the directory is empty, and
-   * then deletes it with all files that have come meanwhile.
+   * Removes a directory if it is empty. Hadoop's local delete is not used: it first checks that the directory is
+   * empty, and then deletes the directory with all files that have come meanwhile.
    *
-   * @return false when the directory is not empty
+   * @return true if the directory does not exist any more, or did not exist before; false if it is not empty
    */
   def removeEmpty(fs: FileSystem, directory: Path): Boolean =
     try {
@@ -131,8 +132,8 @@ private[sparkzorder] object Directories {
   }
 
   /**
-   * Copies the permission bits. Uses `java.nio` on local disk, because Hadoop's local file system starts a
-   * program to read the bits.
+   * Copies the permission bits. Uses `java.nio` on local disk, because Hadoop's local file system starts another
+   * process to read the bits.
    */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
     try {
@@ -142,6 +143,6 @@ private[sparkzorder] object Directories {
       } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
     } catch {
       case _: UnsupportedOperationException | _: FileNotFoundException => ()
-      case _: NoSuchFileException => () // another process has removed it
+      case _: NoSuchFileException => () // another process has removed one of the directories
     }
 }

@@ -16,8 +16,8 @@ private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int,
 
 /**
  * Predicts how much recorded scans read of a layout that cuts each column `c` into `2^b(c)` parts. The
- * model takes the columns as independent of each other, and places of intervals as random. It is used
- * to find a few sets of columns; a sample decides among them.
+ * model takes the columns as independent of each other, and takes the place of each interval in its column as
+ * random. The model finds a few sets of columns, and a sample then decides among them.
  *
  * @param most the greatest number of bits of each column: a column cannot be cut into more parts than
  *   it has values

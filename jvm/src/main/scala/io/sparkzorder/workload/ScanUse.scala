@@ -45,7 +45,9 @@ private[sparkzorder] object NotedFilters {
 /**
  * The shares of the rows that the filters of one scan select, without the values of the filters.
  *
- * @param unused number of predicates by which no file can be skipped
+ * @param unused the number of predicates that give no intervals of one column that may be noted. Tests of NULL do
+ *   not count. For most of these predicates, no file can be skipped. Also counted are predicates on several
+ *   columns, on a field of a struct and on an excluded column, although the index may skip files by them
  */
 private[workload] final case class ScanUse(template: Template, box: RankBox, unused: Int)
 
@@ -57,7 +59,7 @@ private[workload] object ScanUse {
   private val MaxColumns = 8
 
   /**
-   * @param tested the conjuncts of the scan's filters, as the index understands them
+   * @param tested the conjuncts of the scan's filters, each with its test on the files of the index
    * @param excluded columns that must not be noted
    * @param curves the distribution of a column
    */
@@ -117,8 +119,8 @@ private[workload] object ScanUse {
 }
 
 /**
- * The share of a column's values that lie below a value, estimated from the index: the rows of each
- * file are taken to be spread evenly between the file's min and max.
+ * The share of the rows whose value in a column lies below a given value. The share is estimated from the index:
+ * the rows of each file are taken to be spread evenly between the file's min and max.
  *
  * @param at numbers that stand for values, ascending; called places here
  * @param below the share of the rows below each place, ascending
@@ -182,7 +184,8 @@ private[workload] final class RankCurve private (
 private[workload] object RankCurve {
   // this many files show the distribution well enough
   private val MaxFiles = 2048
-  // divides 8 bytes of a byte string, so that the place is small enough for a double to hold the place plus 0.5
+  // The place of a byte string is a number of 8 bytes, divided by this unit. The quotient is below 2^40, so a
+  // double can hold the place plus 0.5.
   private val PrefixUnit = math.pow(2, 24)
 
   /**

@@ -21,14 +21,18 @@ import org.apache.parquet.hadoop.metadata.{BlockMetaData, FileMetaData, ParquetM
 import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 import io.sparkzorder.util.RawFiles
 
-/** A data file without rows: the token of a run. It must be readable, because it may lie beside the data. */
+/**
+ * A data file without rows: the token of a run. Engines must be able to read it, because it can lie beside the
+ * data.
+ */
 private[sparkzorder] object EmptyDataFile {
 
   /**
    * The bytes of a file without rows, with the schema and the key-values of another file.
    *
    * @param like the other file
-   * @param scratch for ORC: a path in an existing directory, to which the file is written first
+   * @param scratch a path in an existing directory. For ORC, a temporary file is written there and stays, because
+   *   ORC's writer cannot write into memory
    */
   def bytes(like: Path, scratch: Path, format: DataFormat, conf: Configuration): Array[Byte] =
     format match {

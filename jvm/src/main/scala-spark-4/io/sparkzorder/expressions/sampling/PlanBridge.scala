@@ -6,8 +6,8 @@ package io.sparkzorder.expressions.sampling
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
 
 /**
- * Spark 4.0 already has the nodes of recursive queries. A call of a sampling function over a recursive query
- * fails in Spark 4.0, so the tests of such calls begin with 4.1.
+ * Recognizes recursive queries. Spark 4.0 has their nodes, too. The tests begin with 4.1, because a sampled
+ * function over the result of a recursive query fails in 4.0.
  */
 private[sparkzorder] object PlanBridge {
 

@@ -57,7 +57,9 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans would read, according to the sample, after OPTIMIZE by `candidate`. */
+  /**
+   * The bytes that the scans would read if OPTIMIZE laid out the table by `candidate`, estimated from the sample.
+   */
   def of(candidate: Candidate): Double = {
     val cut = if (cutByQueries) queries.boxesOf(candidate.columns) else IndexedSeq.empty
     val goal = CutGoal(candidate.weights.toIndexedSeq, cut)
@@ -74,8 +76,8 @@ private[sparkzorder] final class PredictedReads(
   }
 
   /**
-   * The sides of a box in some columns. If there is a column in which the folder has no values of the box, no rank
-   * matches in any column, because the scan reads nothing of the folder. That column need not be one of `some`.
+   * The sides of a box in some columns. If the folder has no value that matches in some column of the box, a scan
+   * reads nothing of the folder. No rank then matches in the result, even if that column is left out of it.
    */
   private def only(sides: Sides, some: Seq[Int]): Sides =
     some.map(c => if (sides.exists(_.exists(_.isEmpty))) Some(Nil) else sides(c)).toIndexedSeq

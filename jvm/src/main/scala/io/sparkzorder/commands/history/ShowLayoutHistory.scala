@@ -47,7 +47,11 @@ private[sparkzorder] case object ShowLayoutHistory extends TableAction {
   }
 }
 
-/** What the records, and the files beside them, tell about each run. */
+/**
+ * The rows of SHOW LAYOUT HISTORY, from the records and from the files that runs keep.
+ *
+ * @param visible the visible files of the table; listed only if a shadow may be in force
+ */
 private[sparkzorder] final class HistoryRows(
     state: StateDirectory,
     log: TableLog,
@@ -76,8 +80,8 @@ private[sparkzorder] final class HistoryRows(
   }
 
   /**
-   * The bytes of the hidden files of a shadow, as the records tell them. Files whose deletion a record announces
-   * do not count.
+   * The bytes of the hidden files of a shadow, by the lengths in the record. A shadow without an intent has no
+   * hidden files any more. Files whose deletion a record announces do not count.
    */
   private def hiddenBytes(r: Record): Long =
     if (!withIntent(r.run)) 0L

@@ -46,7 +46,7 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
     scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
   }
 
-  /** Makes the rows of a scan, given the number of the scan. */
+  /** A function from the number of a scan to the rows of the scan. */
   private type Report = Int => Seq[Row]
 
   private def scans(plan: SparkPlan): Seq[Report] = plan.collect {
@@ -77,7 +77,8 @@ private[sparkzorder] object ShowSkippingCommand {
 /**
  * A scan of files by Spark's V1 or V2 reader.
  *
- * @param ours the file index that spark-zorder gave to the scan, and its pruning; None for any other file index
+ * @param ours the file index that spark-zorder gave to the scan, and its pruning; None if the scan has another
+ *   file index
  */
 private final case class ReportedScan(
     table: String,
@@ -117,7 +118,10 @@ private object ReportedScan {
     scan.getClass.getSimpleName)
 }
 
-/** The rows of one scan: one row per conjunct, or one row that says why there is no conjunct. */
+/**
+ * The rows of one scan: one row for each conjunct, also for those whose values are known only when the query runs.
+ * If there is no conjunct, one row says why.
+ */
 private final class ScanReport(number: Int, scan: ReportedScan) {
   import ShowSkippingCommand.count
 
@@ -193,7 +197,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
  * @param listed the number of files that are left after the format itself has skipped files
  * @param planned filters by which spark-zorder may prune these files while the query is planned
  * @param keys filters whose values are known only when the query runs
- * @param dropped how many of the listed files the given filters prune
+ * @param dropped a function from filters to the number of listed files that these filters prune together
  */
 private[index] final class FormatReport private (
     table: FormatTable,

@@ -69,7 +69,7 @@ private[sparkzorder] case object ByteStrings extends ValueDomain("bytes") {
 
 private[sparkzorder] object ValueDomain {
 
-  /** None for types whose values are not indexed. */
+  /** The domain of a type; None if values of the type are not indexed. */
   def of(dataType: DataType): Option[ValueDomain] = dataType match {
     // in some Spark versions CharType is a kind of string type
     case _: CharType => None

@@ -72,8 +72,8 @@ private[sparkzorder] final class ValuesJob(
    *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
    * @param files what is known of each of them
-   * @param unchanged called once after the job; tells for a position in `listed` whether the file there is still
-   *   as it was listed
+   * @param unchanged called once after the job. Returns a test of a position in `listed`: true if the file at this
+   *   position is still as it was listed
    * @return the parts, which are complete on disk. No index refers to them yet
    */
   def run(
@@ -300,7 +300,8 @@ private[sparkzorder] object ValuesJob {
 
   /**
    * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, and each chunk is
-   * for one shard. The last chunk has the counts of rows and values. It goes to the partition after all shards.
+   * for one shard and has the shard's number. If there are n shards, they have the numbers 0 to n - 1. The last
+   * chunk has the number n, and holds the counts of rows and values.
    *
    * @param read the columns of the rows, by their positions among all drafts
    * @param files the files of the rows, by their positions among all files of the job
@@ -323,7 +324,8 @@ private[sparkzorder] object ValuesJob {
     private var out: Iterator[(Int, Array[Long])] = Iterator.empty
     private var isOver = false
 
-    // the last value and its file in each slot: a pair that was sent recently is not sent again
+    // for each column and slot, the last hash that went there and its file: a pair that was sent recently is not
+    // sent again
     private val recentHash = Array.fill(width)(new Array[Long](Recent))
     private val recentFile = Array.fill(width)(Array.fill(Recent)(-1))
 

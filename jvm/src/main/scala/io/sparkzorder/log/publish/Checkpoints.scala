@@ -64,7 +64,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
           conflict = !o.isSettled && !isMarker(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
-    // if there is a gap in the numbers, another program has removed records, and no checkpoint is written
+    // A checkpoint names the run of the next record, so this record must be readable. If there is a gap in the
+    // numbers, another program has removed records, and no checkpoint is written.
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
@@ -89,8 +90,15 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
 
   /**
-   * Tests whether a record must stay whole: its run still keeps files or a shadow, or the record aborts a run
-   * whose process may still be at work and must find the record. The newest layout stays whole for UNDO.
+   * A test of whether a record must stay whole. An entry that is not whole never gets whole again. A whole entry
+   * stays so if one of these is true:
+   *
+   *   - Its run met a conflict.
+   *   - Its run has an intent, so the run still keeps files.
+   *   - It is the newest OPTIMIZE in force, which UNDO needs.
+   *   - It makes a shadow, or lets files of a shadow expire, and the shadow is in force.
+   *   - It aborted a run less than [[Checkpoints.AbortMs]] ago. The process of that run may still be at work, and
+   *     must find the record.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
@@ -160,12 +168,12 @@ private object Checkpoints {
   val Kept = 10L
 
   /**
-   * The folders are listed if there are more added files than twice the number at the last listing, plus this
-   * number.
+   * The folders are listed again if the number of added files is greater than twice the number at the last listing
+   * plus `Few`. So a small table is never listed, and listings of a large table are rare.
    */
   val Few = 1000
 
-  /** How long abort records are kept, in milliseconds. */
+  /** How long abort records stay whole at least, in milliseconds. */
   val AbortMs: Long = TimeUnit.HOURS.toMillis(24)
 
   private val Name = "_([1-9][0-9]{0,17})(_done|_conflict)?".r
@@ -213,8 +221,10 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .foreach(owner.remove)
 
   /**
-   * For the number and folder of each record: the files that it replaced, followed by the files that earlier runs
-   * replaced by these files, directly or in several steps. [[withPast]] limits their number.
+   * The past files of each record, by the number of the record and the folder. First come the files that the run
+   * of the record replaced. Then come the files from which earlier runs had made those files, directly or in
+   * several steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past
+   * files `b` and `a`. [[withPast]] limits their number.
    */
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]

@@ -12,8 +12,9 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.{Comparison, OrderedValue}
 
 /**
- * Finds conditions of a join, other than its equalities, by which the rows of one side restrict the keys of the
- * other side.
+ * Finds conditions of a join by which the rows of one side restrict the keys of the other side. An equality of two
+ * keys that is a conjunct of its own is not among them, because [[JoinFilterInsertion]] handles such equalities.
+ * An equality inside a disjunction is found, such as `f.k = d.a` in `f.k = d.a OR f.k = d.b`.
  *
  * @param stream the side whose keys are restricted
  * @param build the side that supplies the values
@@ -33,7 +34,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
       parts.map(alternatives).filter(_.nonEmpty).flatMap(oneOf(_, own))
   }
 
-  /** The conditions of which one must hold; none if the condition is neither a disjunction nor a short IN. */
+  /** The conditions of which at least one must hold; empty if `condition` is not a disjunction. */
   private def alternatives(condition: Expression): Seq[Expression] = condition match {
     case o: Or => splitDisjunctivePredicates(o)
     // a membership in values of one row, such as `k IN (a, a + 1)`
@@ -47,7 +48,12 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
   private def isOfBuild(condition: Expression): Boolean =
     isOf(condition, build) && TotalExpressions.isTotal(condition)
 
-  /** A disjunction of conditions. None if a condition neither restricts a key nor passes [[isOfBuild]]. */
+  /**
+   * A disjunction of conditions. None if no condition restricts a key, or if some condition neither restricts a
+   * key nor passes [[isOfBuild]].
+   *
+   * @param own conditions on the build side alone, as in [[OneOf]]
+   */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
     val (ofOther, ofKeys) = conditions.partition(isOfBuild)
     val restrictions = ofKeys.map { condition =>
@@ -72,7 +78,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
       (same.head._1, Bounds(same.flatMap(_._2.bounds)))
     }
 
-  /** A key, and how a comparison restricts it. */
+  /** A key of `stream` and its restriction, if the condition compares the key with a value of `build`. */
   private def compared(condition: Expression): Option[(Expression, Restriction)] = condition match {
     case EqualTo(a, b) => sides(a, b).orElse(sides(b, a)).map { case (k, v) => (k, Equal(v)) }
     case GreaterThan(a, b) => bound(a, b, isInclusive = false)
@@ -108,15 +114,18 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 
 private[dynamic] object KeyConditions {
 
-  /** The limit for the elements of a list: each element may need a second run of the other side. */
+  /**
+   * The greatest number of elements of a list, as in `k IN (a, a + 1)`. For each element, the build side may have
+   * to run once more, so that its values are known when files are pruned.
+   */
   private val MaxAlternatives = 8
 
   /**
-   * A disjunction: if two rows match, the row of the build side restricts at least one of `keys` in the row of
-   * the stream side, or `unless` is true.
+   * A disjunction of restrictions. If two rows match, then the row of the stream side meets the restriction of at
+   * least one of `keys`, or the row of the build side meets `unless`.
    *
-   * @param keys each key with its restriction
-   * @param own conditions that a row of the build side meets if it matches any row
+   * @param keys each key of the stream side with its restriction
+   * @param own conditions on the build side alone, which every row of that side with a partner meets
    * @param unless a condition on the build side. A row that meets the condition matches every row. An example is
    *   `d.k IS NULL` in `d.k = f.k OR d.k IS NULL`
    */
@@ -126,8 +135,10 @@ private[dynamic] object KeyConditions {
       unless: Option[Expression]) {
 
     /**
-     * The rows of the build side that can match. They meet all conditions in `own`. In addition, none of their
-     * bounds is NULL, or they meet `unless`.
+     * The rows of the build side that can match: `own` is true, and `unless` is true or no bound is NULL.
+     *
+     * @param side the plan of the build side
+     * @param bounds the bounds of one of `keys`
      */
     def rows(side: LogicalPlan, bounds: Seq[KeyBound]): LogicalPlan = {
       val sets: Expression =
@@ -138,6 +149,8 @@ private[dynamic] object KeyConditions {
 
   /** How a row of the build side restricts the key of a matching row. */
   sealed trait Restriction {
+
+    /** The same restriction as bounds. An equality becomes a lower and an upper bound of the same value. */
     def asBounds: Bounds
   }
 
@@ -156,11 +169,11 @@ private[dynamic] object KeyConditions {
  * `datediff(f.d, d.d) = 1` and `abs(f.day - d.day) <= 5`. A value of one operand then gives bounds for the
  * other.
  *
- * Spark's differences may overflow and wrap around: differences of integers outside of ANSI mode, and
- * differences of dates always. A difference can only wrap to a small number if the operands are near
- * opposite ends of their type. So the two numbers must be small, and a value beyond half the range of its
- * type gives no bounds. A condition with only one number (`f.day - d.day <= 5`) is not used: a difference
- * that wraps is negative and would satisfy the condition, although `f.day` is far above `d.day`.
+ * Spark's differences may overflow and wrap around: differences of integers outside of ANSI mode, and differences
+ * of dates always. A difference can only wrap to a small number if the operands are near opposite ends of their
+ * type. So the two numbers may be at most a quarter of the greatest value of the type, and a value above half of
+ * the greatest value gives no bounds. A condition with only one number (`f.day - d.day <= 5`) is not used: a
+ * difference that wraps is negative and would satisfy the condition, although `f.day` is far above `d.day`.
  *
  * @param from the first operand of the difference `from - to`
  * @param to the second operand
@@ -190,7 +203,9 @@ private[dynamic] final case class KeyDistances(
 
 private[dynamic] object KeyDistances {
 
-  /** Finds the conjuncts that limit a difference on both sides, one conjunct alone or two together. */
+  /**
+   * Finds the differences that the conjuncts limit on both sides. One conjunct can give both limits, or two can.
+   */
   def in(conjuncts: Seq[Expression]): Seq[KeyDistances] = {
     val found = conjuncts.flatMap(limitsIn)
     found.map(_.of.canonicalized).distinct.flatMap { form =>
@@ -244,6 +259,7 @@ private[dynamic] object KeyDistances {
   private def difference(e: Expression): Option[(Expression, Expression)] = e match {
     case Subtract(from, to, _) if from.dataType == to.dataType && hasDistances(from.dataType) =>
       Some((from, to))
+    // Spark's DateDiff is its first argument minus its second one, so here `to` is the `from` of KeyDistances
     case DateDiff(to, from) if to.dataType == DateType && from.dataType == DateType =>
       Some((to, from))
     case _ => None
@@ -253,7 +269,9 @@ private[dynamic] object KeyDistances {
 
   private def mostOf(t: DataType): Long = OrderedValue.range(t).get._2
 
-  /** `value` plus `distance`; `end` if the value is beyond half the range of its type. */
+  /**
+   * `value` plus `distance`. The result is `end` if `value` is so near an end of its type that the sum could wrap.
+   */
   private def moved(value: Expression, distance: Long, end: Long): Expression = {
     val t = value.dataType
     def literal(n: Long) = Literal(OrderedValue.ofLong(t)(n), t)

@@ -42,8 +42,11 @@ private final class CommittedOverlay(
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
 
   /**
-   * @param partitionFilters filters without subqueries, like `dataFilters`
-   * @param execution the execution of the query; all its scans read one listing
+   * The listing for one scan.
+   *
+   * @param partitionFilters filters on partition columns. Neither these nor `dataFilters` have subqueries
+   * @param execution the listings of the query's execution, which all its scans share; None outside of an
+   *   execution
    */
   def listing(
       partitionFilters: Seq[Expression],
@@ -80,7 +83,8 @@ private final class CommittedOverlay(
       else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
         case Some(other) => ScanListing.of(other)
         case None =>
-          // only for a listing that more queries use, so that they need not compare it with the records
+          // A comparison of all files costs time. It pays only for a listing that several queries use: later
+          // queries then need not compare the files with the records.
           if (held.isUsedAgain) {
             held.explainBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
           }
@@ -115,7 +119,7 @@ private final class CommittedOverlay(
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
     if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
-    // Spark would pass over a hidden file that somebody has deleted
+    // with this setting, Spark would silently return no rows of a hidden file that another program has deleted
     else if (settings.ignoresMissingFiles) ShadowUse.Checked
     else ShadowUse.of(state)
 
@@ -149,8 +153,8 @@ private final class OverlaidListing(
   private val partitioned = partitions.partitionColumns.nonEmpty
 
   // The listing has one PartitionDirectory for each partition. Without partitions, one
-  // PartitionDirectory has the files of all folders. A folder has an entry for each time that it is read: two
-  // partitions of a catalog may lie in one folder, and a query may name a path twice.
+  // PartitionDirectory has the files of all folders. A folder has several entries if its files are read several
+  // times: two partitions of a catalog may lie in one folder, and a query may name a path twice.
   private lazy val directories: JavaHashMap[Path, Seq[PartitionDirectory]] = {
     val map = new JavaHashMap[Path, Seq[PartitionDirectory]]
     def add(folder: Path, d: PartitionDirectory) =
@@ -178,8 +182,8 @@ private final class OverlaidListing(
     known.getOrElseUpdate(
       folder,
       Option(directories.get(folder)) match {
-        // a query may read a folder, and a single file of it by a second path: the folder then has two sets of
-        // files, which differ
+        // If a query reads a folder by one path and a single file of the folder by another path, the folder has
+        // two different sets of files. No set is then the whole folder.
         case Some(all)
             if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
@@ -201,7 +205,8 @@ private final class OverlaidListing(
   /**
    * The listing with the runs of one table applied; None if the runs change nothing.
    *
-   * @param upTo number of the newest record whose run may bring rows that were not listed; None for all runs
+   * @param upTo the number of the newest record that may add rows that were not listed. A later run counts only if
+   *   all files that it replaced are listed. None if all runs count
    */
   def over(state: StateDirectory, upTo: Option[Long]): Option[Seq[PartitionDirectory]] = {
     val changed = Snapshot.of(state, this, shadows(state), upTo)
@@ -251,6 +256,9 @@ private final class OverlaidListing(
  * @param roots qualified directories that are read
  * @param spec partitions of the listing, including partitions that the filters leave out
  * @param base the directory below which Spark reads partition values from directory names, if the user has set it
+ * @param recursive true if the read takes the files of all directories below the roots, without partition values
+ * @param zone the time zone in which directory names are parsed as partition values
+ * @param filters the partition filters of the query
  * @param anyFile true when the listing has at least one data file
  */
 private[sparkzorder] final class CoveredFolders(

@@ -19,21 +19,23 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.util.{JobCancellation, WeakIdentityMap}
 
 /**
- * The filters of a scan whose values are computed while the files are listed. If an accelerator replaces the
- * scan, no node of the plan can wait for the keys of a join. So the listing runs the side of the join once
- * more, as a small query of its own, which returns the same rows as the side.
+ * Filters of a scan that need the keys of a join or the result of a subquery. Usually the scan waits for these
+ * values. If an accelerator replaces the scan, no node of the plan can wait for them, so the listing of the files
+ * computes them. For the keys of a join, the listing runs the other side of the join once more, as a small query
+ * of its own. This query returns the same rows as the side does in the join.
  *
  * @param filters by keys of joins, or with scalar subqueries, in terms of the relation's columns
  */
 private[sparkzorder] final class FiltersAtListing(
     private[sparkzorder] val filters: Seq[Expression]) {
 
-  /** The columns that the scan reads. */
+  /** The schema of the columns that the scan reads. */
   @volatile private[scan] var read: StructType = new StructType
 
   /**
-   * Equal for filters by the same queries on the same listings. Listings are compared by identity: Spark takes
-   * two listings of one directory for equal, although one of them may be older.
+   * An object by which two sets of filters are compared. Two such objects are equal if the filters have the same
+   * queries, and if the queries read the same listings. Listings are compared by identity: Spark takes two
+   * listings of one directory for equal, although one of them may be older.
    */
   private[scan] lazy val identity: AnyRef = filters.map(f =>
     (f.canonicalized, f.collect { case s: SubqueryExpression => OfPlan(s.plan) }))
@@ -55,9 +57,10 @@ private[sparkzorder] final class FiltersAtListing(
   }
 
   /**
-   * True if the execution holds the listings of all relations that the filter's subqueries read. It does not for
-   * a part of the query that was planned separately, such as a cached data frame. These listings may change after
-   * the join has read its side, and a second run of the side would return other rows.
+   * True if the execution holds the listings of all relations that the filter's subqueries read. The execution
+   * does not hold the listings of a part of the query that was planned separately, such as a cached data frame.
+   * Such a listing may change after the join has read its side, and a second run of the side would return other
+   * rows.
    */
   private def isOfExecution(filter: Expression): Boolean =
     filter.collect { case s: SubqueryExpression => s.plan }
@@ -103,10 +106,11 @@ private[scan] final class SameObject(private val of: AnyRef) {
 }
 
 /**
- * The small queries of one execution. Each runs once, as a part of the execution: its scans get the
+ * The small queries of one execution. Each query runs once, as a part of the execution: its scans get the
  * listings that the scans of the execution have ([[ListingsOfExecution]]).
  *
- * @param id of the execution: a query may be executed again after a failure, and then lists anew
+ * @param id the id of the execution. The results belong to one id, because a query that is executed again after a
+ *   failure lists its files anew
  */
 private final class QueriesOfExecution(execution: QueryExecution, id: String) {
   private val results = QueriesOfExecution.of(execution)
@@ -119,7 +123,9 @@ private final class QueriesOfExecution(execution: QueryExecution, id: String) {
     rows((OfPlan(side.buildQuery), normal), query).map(_.get(0, key.dataType)).toSeq
   }
 
-  /** @throws IllegalStateException if the subquery gives more than one row, which Spark's own run reports */
+  /**
+   * @throws IllegalStateException if the subquery gives more than one row. Spark's own run then fails the query
+   */
   def value(subquery: ScalarSubquery): Literal = rows(OfPlan(subquery.plan), subquery.plan) match {
     case Array() => Literal(null, subquery.dataType)
     case Array(row) => Literal(row.get(0, subquery.dataType), subquery.dataType)
@@ -166,12 +172,12 @@ private[skipping] object Accelerators {
 }
 
 /**
- * Comet lists the files of a scan while it plans, and keeps the listing. A server plans a query before it
- * runs the query, and the keys of joins are not known then. Adaptive execution calls this rule for each
- * stage when the query runs: a node with an older listing is copied, with the nodes inside of it, and the
- * copy lists again. So all scans of an execution have listings of this execution.
+ * Makes all scans of an execution use listings of this execution. Comet lists the files of a scan while the query
+ * is planned, and keeps the listing. But a query may be planned before it runs, as a server does, and the keys of
+ * joins are not known then. Adaptive execution calls this rule for each stage when the query runs. The rule copies
+ * a node with an older listing, together with the nodes inside of it, and the copy lists again.
  *
- * Spark drops a copy that equals its original, so the copy has a file index that is not equal.
+ * Spark drops a copy that equals its original. So the copy gets a file index that is not equal to the earlier one.
  */
 private[sparkzorder] object ListedAgain extends Rule[SparkPlan] {
 

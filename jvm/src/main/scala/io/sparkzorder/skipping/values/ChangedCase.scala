@@ -68,7 +68,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   private def after(prefix: Array[Byte]): ByteEnd = Intervals.rangeOfPrefix(prefix)._2
 
   /**
-   * The plain characters with which all results of an interval begin, and whether they are the only result.
+   * The plain characters with which all results of an interval begin. The second value is true if these characters
+   * are the only result of the interval.
    */
   private def sharedBy(low: ByteEnd, high: ByteEnd): (Array[Byte], Boolean) =
     if (low.isEndless) (Array.empty[Byte], false)
@@ -117,5 +118,7 @@ private[values] object ChangedCase {
 
   /** The greatest number of spellings of all results together. */
   private val MaxSpellings = 4096
+
+  /** The greatest number of letters whose spellings are listed. Each letter doubles the number of spellings. */
   private val MaxLetters = 6
 }

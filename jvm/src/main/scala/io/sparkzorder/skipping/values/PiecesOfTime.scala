@@ -47,7 +47,7 @@ private[values] object PiecesOfTime {
     case _: Month => Some(ofDays(1, 12)(yearOf))
     case _: DayOfYear => Some(ofDays(1, 366)(yearOf))
     case _: DayOfMonth => Some(ofDays(1, 31)(monthOf))
-    // 1970-01-01 was a Thursday; one week begins on Sunday, the other on Monday
+    // 1970-01-01 was a Thursday. The week of DAYOFWEEK begins on Sunday, and the week of WEEKDAY on Monday.
     case _: DayOfWeek => Some(ofDays(1, 7)(day => Math.floorDiv(day + 4, 7L)))
     case _: WeekDay => Some(ofDays(0, 6)(day => Math.floorDiv(day + 3, 7L)))
     case _: WeekOfYear => Some(ofDays(1, 53)(day =>
@@ -125,27 +125,36 @@ private[values] object PiecesOfTime {
     case _ => None
   }
 
+  // the class that adds an interval to a timestamp has another name in newer Spark, so it is recognized by its
+  // name
   private val plusInterval = Set("TimeAdd", "TimestampAddInterval")
 
   // ---- where values must lie
 
+  /** The two ends as samples. Nothing is known of the results if an end lies outside of `range`. */
   private def within(range: (Long, Long))(low: Any, high: Any): Seq[Any] = {
     require(long(low) >= range._1 && long(high) <= range._2)
     if (low == high) Seq(low) else Seq(low, high)
   }
 
+  /** The ends as samples, for days of the years 1 to 9999. */
   private[values] def inDays(low: Any, high: Any): Seq[Any] = within(Clocks.Days)(low, high)
+
+  /** The ends as samples, for microseconds of the years 1 to 9999. */
   private[values] def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
 
-  /** Instants of an interval, among them those with the least and the greatest local time. */
+  /**
+   * Samples of an interval of instants. An instant with the least local time and one with the greatest are in it.
+   */
   private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
     inYears(low, high)
     new Clocks(zone).ends(long(low), long(high))
   }
 
   /**
-   * Samples of an interval of the argument's values. For dates and times, the samples include the values with the
-   * least and the greatest local time. For integers, the samples are the ends.
+   * A function from the ends of an interval to samples of the interval. If the type of `argument` is a date or a
+   * time, the samples have the least and the greatest local time of the interval. For integers, the samples are
+   * the ends.
    */
   private[values] def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
@@ -157,6 +166,7 @@ private[values] object PiecesOfTime {
       case _ => (_, _) => unknown
     }
 
+  /** Samples of each child of an expression; for a literal, its value alone. */
   private def all(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] = _.zip(e.children)
     .map { case (b, child) =>
       if (child.isInstanceOf[Literal]) Seq(b.low) else shownOf(child, zone)(b.low, b.high)
@@ -164,6 +174,7 @@ private[values] object PiecesOfTime {
 
   private def shown(zone: => ZoneId): (Any, Any) => Seq[Any] = (l, h) => instants(zone)(l, h)
 
+  /** The given samples of the last child, and the ends of the other children. */
   private def second(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
     c => ends(c.init) :+ values(c.last.low, c.last.high)
 
@@ -181,14 +192,16 @@ private[values] object PiecesOfTime {
     inDays(c.head.low, c.head.high) +: ends(c.tail)
   }
 
+  /** A date plus fewer than 120,000 months, which are 10,000 years, so that the sum does not overflow. */
   private val plusMonths: Piece = Ordered { c =>
     Seq(c.last.low, c.last.high).foreach(n => require(math.abs(long(n)) < 120000L))
     inDays(c.head.low, c.head.high) +: ends(c.tail)
   }
 
   /**
-   * A function that computes a local time, with the order of its arguments, and returns the instant of this local
-   * time in a zone.
+   * A function that first computes a local time, and then returns the instant at which clocks of a zone show this
+   * local time. The local time must never fall while an argument rises, or never rise. The instants can break this
+   * order where clocks are set forward ([[Clocks.aroundGaps]]).
    *
    * @param micros the number of microseconds in one unit of the results
    * @param after microseconds that are added to the instant
@@ -204,6 +217,7 @@ private[values] object PiecesOfTime {
         (Math.floorDiv(least + after, micros), Math.floorDiv(most + after, micros))
       })
 
+  /** CONVERT_TIMEZONE from a zone with one offset, so that the argument is an instant, shifted by this offset. */
   private def fromFixed(from: ZoneId, to: ZoneId): Piece = Ordered { some =>
     val shift = new Clocks(from).local(0L)
     inYears(some.last.low, some.last.high)
@@ -212,9 +226,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * An interval of results, made wider if a clock is changed near the interval, because the results may break the
-   * order there. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from the result
-   * that clocks without changes would give, and three days are enough.
+   * An interval of results. If a clock is set near the interval, results may break the order there, so the
+   * interval gets wider. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from the
+   * result that clocks without changes would give, and three days are enough.
    */
   private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
     val (l, h) = (long(low), long(high))
@@ -260,8 +274,8 @@ private[values] object PiecesOfTime {
     otherwise = _ => all)
 
   /**
-   * Cuts an interval at the changes of the clock, and returns the ends of all pieces. The local times of each
-   * piece must lie in one period.
+   * Cuts an interval at the changes of the clock, and returns the ends of all pieces as samples. The local times
+   * of each piece must lie in one period.
    *
    * @param micros the number of microseconds in one unit of the values
    * @param period gives the number of the period of a local time
@@ -307,6 +321,7 @@ private[values] object PiecesOfTime {
         Some(Ordered(onlyFirst(within((
           Clocks.Micros._1 / MICROS_PER_SECOND,
           Clocks.Micros._2 / MICROS_PER_SECOND)))))
+      // these limits in seconds are the years 68 and 8307, far within the years 1 to 9999
       case (DoubleType | FloatType | _: DecimalType, TimestampType) => Some(Ordered { c =>
           val limit = 2e11
           require(double(c.head.low) > -6e10 && double(c.head.high) < limit)
@@ -368,7 +383,7 @@ private[values] object PiecesOfTime {
   }
 }
 
-/** MAKE_DATE, where some values of the day or the month may make no date. */
+/** MAKE_DATE. The result may be NULL, because some days or months make no date, such as 31 February. */
 private[values] object MadeDate extends Piece {
 
   override def apply(call: Call, children: Seq[Extent]): Extent =

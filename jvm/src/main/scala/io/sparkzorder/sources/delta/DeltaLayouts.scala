@@ -32,8 +32,10 @@ private[delta] object DeltaLayouts {
     "zorder.weights",
     "zorder.run",
     "zorder.since")
+  // the first version that the statement has read
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
+  // the version that the batch has read; a later version than the first one in the second of two passes
   private val BatchVersion = "zorder.batchVersion"
   private val Plan = "zorder.plan"
   private val Region = "zorder.region"
@@ -47,7 +49,7 @@ private[delta] object DeltaLayouts {
   // neither Parquet nor Delta accepts a line break in the name of a column
   private val Separator = "\n"
 
-  /** Names the columns as the data files do, so that a rename does not matter. */
+  /** The columns by their names in the data files, which a rename of a column does not change. */
   def key(columns: Seq[OrderingColumn], schema: StructType): String =
     names(columns, schema).mkString(Separator)
 
@@ -73,7 +75,11 @@ private[delta] object DeltaLayouts {
 
   private def physicalName(field: StructField): String = DeltaColumnMapping.getPhysicalName(field)
 
-  /** The inverse of [[key]] for one column. The names of the fields of `in` follow `prefix` in the key. */
+  /**
+   * The name parts of the column that data files call `key`; None if the schema has no such column.
+   *
+   * @param prefix the part of `key` that leads to the struct `in`, with a dot at its end
+   */
   private def logical(key: String, prefix: String, in: StructType): Option[Seq[String]] =
     in.fields.iterator.flatMap { f =>
       val path = prefix + physicalName(f)
@@ -88,7 +94,7 @@ private[delta] object DeltaLayouts {
   /**
    * The tags of a new file.
    *
-   * @param read the version that the batch has read
+   * @param read the snapshot that the batch has read
    * @param first the first version that the statement has read
    */
   def tags(layout: LayoutTag, read: Snapshot, first: Long): Map[String, String] =
@@ -104,7 +110,7 @@ private[delta] object DeltaLayouts {
       case _ => None
     }
     val region = pass.regionOf(number).map(r => Region -> r.toString)
-    // a file of the first pass whose region is not known stays without these tags, like any new file
+    // a file of the first pass whose region is not known gets no tags of a pass, so it counts as a new file
     if (pass.isFirst && region.isEmpty) add
     else add.copyWithTags(add.tagsOrEmpty ++ region + (Plan -> pass.plan))
   }
@@ -124,6 +130,7 @@ private[delta] object DeltaLayouts {
   private def planOf(add: AddFile): Option[String] =
     add.tagsOrEmpty.get(Plan).filter(p => Try(UUID.fromString(p)).isSuccess)
 
+  /** The layout of a file; None for files of other writers. */
   def of(add: AddFile): Option[LayoutTag] = of(add.tagsOrEmpty)
 
   private def of(tags: Map[String, String]): Option[LayoutTag] =
@@ -162,7 +169,7 @@ private[delta] object DeltaLayouts {
       .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
   }
 
-  /** The last layout; None if no file has a layout, or if a column of the layout is gone. */
+  /** The last layout; None if one of its columns is gone, or if the last run was a compaction. */
   def lastLayout(snapshot: Snapshot): Option[LastLayout] =
     newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
       val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))

@@ -50,7 +50,10 @@ private[iceberg] final class IcebergFormat(
 
   override def schema: StructType = SparkSchemaUtil.convert(table.schema)
 
-  /** The source columns of identity transforms. Those of other transforms have several values in a partition. */
+  /**
+   * The source columns of identity transforms. A source column of another transform has several values in a
+   * partition.
+   */
   override def partitionSchema: StructType = {
     val names = for {
       field <- table.spec.fields.asScala

@@ -23,8 +23,8 @@ import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, ObjectSto
 import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
 
 /**
- * The hidden directories of one run, one in each folder, from their creation to the commit of the run. While
- * files are written, only the owner of a directory may enter it.
+ * The hidden directories of one run, one in each folder. This class makes the directories, and removes the
+ * files that are not needed after the run. While files are written, only the owner of a directory may enter it.
  *
  * @param inputs the files that the run replaces
  */
@@ -40,7 +40,9 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
 
   protected def own(folder: Path): Path = state.own(Paths.relative(table.root, folder), run)
 
-  /** Writes the intent, by which other processes find the directories if the run dies. Makes the directories. */
+  /**
+   * Writes the intent, and then makes the directories. If the run dies, other processes find them by the intent.
+   */
   def prepare(): Unit = {
     new Intents(state).write(intent)
     if (!isStore) {
@@ -106,7 +108,9 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     try TableLog.read(state).commitOf(run).isDefined
     catch { case NonFatal(_) => true }
 
-  /** A folder without the directory of the run: the folder was dropped, overwritten or moved. */
+  /**
+   * A folder that was dropped, overwritten or moved, so that the directory of the run is gone; None if all exist.
+   */
   def lostFolder: Option[Path] =
     if (isStore) None
     else {

@@ -51,9 +51,11 @@ private[sparkzorder] final class OutputSchema(
   def ofSpark(schema: StructType): MessageType = sparkConverter.convert(schema)
 
   /**
-   * The Parquet schema of files with all columns of `schema`.
+   * The Parquet schema of the new files.
    *
    * @param footers at least one for each distinct schema of the inputs
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE if two columns have one field id, or
+   *   for a list or map of an old layout without `allowTypeChange`
    */
   def of(schema: StructType, footers: Seq[ScannedFile]): MessageType = {
     val spark = ofSpark(schema)
@@ -73,7 +75,7 @@ private[sparkzorder] final class OutputSchema(
     new MessageType(if (inputs.isEmpty) spark.getName else inputs.head._1.getName, fields.toSeq: _*)
   }
 
-  /** Readers that find columns by field id refuse a file in which two columns have one id. */
+  /** Throws if two columns have one field id. Readers that find columns by field id refuse such a file. */
   private def checkIds(fields: Seq[Type], file: String): Unit = {
     fields.filter(_.getId != null).groupBy(_.getId.intValue()).values.find(_.size > 1).foreach {
       same =>
@@ -187,7 +189,8 @@ private[sparkzorder] final class OutputSchema(
           "a list or map of the standard layout of three levels")
       }
     }
-    // an old layout says at other levels where NULL is allowed; Spark's type allows NULL at every level
+    // An old layout says at other levels than the standard layout where NULL is allowed, so these marks cannot be
+    // kept. Spark's type allows NULL at every level.
     if (!present.forall(p => standard(p._1))) return spark
     val shape = present.head._1.asGroupType()
     val repeated = shape.getType(0).asGroupType()
@@ -246,7 +249,7 @@ private[sparkzorder] object ParquetTypes {
    * which Spark reads as BINARY (SPARK-41096) and would write back as another type.
    *
    * @param conf settings by which the file is read
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE, naming column and type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE with the column and its type
    */
   def checkReadable(footer: ScannedFile, conf: SQLConf): Unit =
     leaves(footer.schema, Nil).find { case (_, leaf) => isUnreadable(leaf, conf) }.foreach {
@@ -261,7 +264,7 @@ private[sparkzorder] object ParquetTypes {
    * Rejects a file with a type that Spark would change. Spark reads such a column as another type
    * and would write that other type.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and type
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE with the column and its type
    */
   def checkWritable(footer: ScannedFile): Unit =
     leaves(footer.schema, Nil).foreach { case (path, leaf) =>

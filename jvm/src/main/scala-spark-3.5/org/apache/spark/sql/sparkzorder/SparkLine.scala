@@ -9,7 +9,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.exchange.{ShuffleExchangeExec, ShuffleExchangeLike}
 
-/** What differs between the lines of Spark. Spark 3.5 has one class for sessions and one for data frames. */
+/**
+ * The types of sessions and data frames in Spark 3.5. In Spark 4, the same aliases stand for the classes of the
+ * package `classic`, because only those have plans.
+ */
 object SparkLine {
   type Session = SparkSession
   type Frame = DataFrame
@@ -36,8 +39,8 @@ object SparkLine {
   }
 
   /**
-   * Whether Spark reads a Parquet column as a wider type. The vectorized reader of 3.5 does not read INT32 as
-   * BIGINT. Spark 4.0 does (SPARK-40876).
+   * True if Spark can read a Parquet column as a wider type. The vectorized reader of 3.5 cannot read INT32 as
+   * BIGINT (SPARK-40876 is in 4.0).
    */
   val readsWidened: Boolean = false
 }
