@@ -82,15 +82,18 @@ private[sparkzorder] final class IndexBuild(
       val files = toRead.map { case (_, e) =>
         FileToRead(new Path(root, e.path).toString, e.length, e.modified)
       }
-      // after an error, only the bounds that the job was to read are missing, and the entries of the footers stay
       val read =
-        try byJob(files, filesOfTask = 1).content
+        try byJob(files, filesOfTask = 1)
         catch {
           case NonFatal(e) =>
             logWarning(s"values of files in $root could not be read, so bounds are missing", e)
-            IndexContent.of(toRead.map(_._2))
+            BuiltIndex(IndexContent.of(Nil), files.map(_.path))
         }
-      IndexContent.concat(Seq(content, read).filter(_.files.size > 0))
+      // of a file that the job could not read, only the bounds are missing, and the entry of the footer stays
+      val missed = read.unreadable.toSet
+      val ofMissed = files.zip(toRead).collect { case (f, (_, e)) if missed(f.path) => e }
+      IndexContent.concat(
+        Seq(content, read.content, IndexContent.of(ofMissed)).filter(_.files.size > 0))
     }
   }
 

@@ -5,6 +5,7 @@ package io.sparkzorder.skipping.values
 
 import java.time.{LocalDate, ZoneId}
 import java.time.temporal.IsoFields
+import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.util.DateTimeConstants._
@@ -35,7 +36,10 @@ private[values] object PiecesOfTime {
     case _: DateDiff => Some(dates)
     case d: DateAddYMInterval if d.interval.isInstanceOf[Literal] => Some(dates)
     case d: DateAddInterval => d.interval match {
-        case Literal(i: CalendarInterval, _) if math.abs(i.months.toLong) < 120000 => Some(dates)
+        // with a part of less than a day, Spark adds the interval to the midnight of a zone
+        case Literal(i: CalendarInterval, _)
+            if math.abs(i.months.toLong) < 120000 && i.microseconds == 0 =>
+          Some(dates)
         case _ => None
       }
     case s: SubtractDates if s.dataType.isInstanceOf[DayTimeIntervalType] => Some(dates)
@@ -70,7 +74,7 @@ private[values] object PiecesOfTime {
     case f: FromUTCTimestamp => literalZone(f.right).map(z => Ordered(onlyFirst(instants(z))))
     case t: ToUTCTimestamp => literalZone(t.right).map(z => toInstants(z)(onlyFirst(inYears)))
     case t: TimestampAddYMInterval if t.interval.isInstanceOf[Literal] =>
-      Some(toInstants(zone(t))(onlyFirst(shownOf(t.timestamp, zone(t)))))
+      Some(toInstants(zone(t), hasMonths = true)(onlyFirst(shownOf(t.timestamp, zone(t)))))
     case t: BinaryExpression with TimeZoneAwareExpression if plusInterval(t.nodeName) =>
       val samples = onlyFirst(shownOf(t.left, zone(t)))
       t.right match {
@@ -80,7 +84,8 @@ private[values] object PiecesOfTime {
         // is known only if there are no months or no days.
         case Literal(i: CalendarInterval, _)
             if (i.months == 0 || i.days == 0) && math.abs(i.months.toLong) < 120000 =>
-          Some(toInstants(zone(t), after = i.microseconds)(samples))
+          Some(
+            toInstants(zone(t), after = i.microseconds, hasMonths = i.months != 0)(samples))
         case Literal(micros: Long, _: DayTimeIntervalType) =>
           Some(toInstants(zone(t), after = micros % MICROS_PER_DAY)(samples))
         case interval
@@ -96,7 +101,8 @@ private[values] object PiecesOfTime {
     case t: TimestampAdd if !t.timestamp.foldable =>
       t.quantity match {
         case IntLiteral(_) | Literal(_: Long, _) =>
-          Some(toInstants(zone(t))(second(shownOf(t.timestamp, zone(t)))))
+          Some(toInstants(zone(t), hasMonths = UnitsOfMonths(t.unit.toUpperCase(Locale.ROOT)))(
+            second(shownOf(t.timestamp, zone(t)))))
         case _ => None
       }
     case t: TimestampAdd if t.timestamp.isInstanceOf[Literal] => Some(toInstants(zone(t))(ends))
@@ -124,6 +130,9 @@ private[values] object PiecesOfTime {
       scala.util.Try(DateTimeUtils.getZoneId(name.toString)).toOption
     case _ => None
   }
+
+  // units of TIMESTAMPADD
+  private val UnitsOfMonths = Set("MONTH", "QUARTER", "YEAR")
 
   // the class that adds an interval to a timestamp has another name in newer Spark, so it is recognized by its
   // name
@@ -205,13 +214,21 @@ private[values] object PiecesOfTime {
    *
    * @param micros the number of microseconds in one unit of the results
    * @param after microseconds that are added to the instant
+   * @param hasMonths true if the function adds months. Spark then sets the last day of a month for a day that the
+   *   month does not have, and keeps the time of the day. So 30 January, 22:00, plus one month is later than 31
+   *   January, 05:00, plus one month, which is 28 February, 05:00. The results are out of order by less than a day
+   *   of local time, which takes at most two days
    */
-  private[values] def toInstants(zone: => ZoneId, micros: Long = 1, after: Long = 0)(
-      samples: Seq[Between] => Seq[Seq[Any]]): Ordered =
+  private[values] def toInstants(
+      zone: => ZoneId,
+      micros: Long = 1,
+      after: Long = 0,
+      hasMonths: Boolean = false)(samples: Seq[Between] => Seq[Seq[Any]]): Ordered =
     Ordered(
       samples,
       around = (low, high) => {
-        val (l, h) = (long(low) * micros - after, long(high) * micros - after)
+        val slack = if (hasMonths) 2 * MICROS_PER_DAY else 0L
+        val (l, h) = (long(low) * micros - after - slack, long(high) * micros - after + slack)
         inYears(l, h)
         val (least, most) = new Clocks(zone).aroundGaps(l, h)
         (Math.floorDiv(least + after, micros), Math.floorDiv(most + after, micros))

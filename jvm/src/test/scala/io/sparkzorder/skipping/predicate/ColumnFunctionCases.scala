@@ -17,7 +17,7 @@ import io.sparkzorder.ordering.ValuesOfTypes
  * Functions of a column `c`, with values around each place where a function could break the order:
  * changes of clocks, ends of years, overflows.
  */
-private[predicate] object ColumnFunctionCases {
+private[skipping] object ColumnFunctionCases {
 
   val zones = Seq(
     "UTC",
