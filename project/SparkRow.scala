@@ -3,11 +3,11 @@
 
 /**
  * One line of the build: a Spark line and a Scala binary version for which a jar is made. This table
- * is the only place with the versions of the build; a new Spark line is one entry in `SparkRow.all` and,
+ * is the only place with the versions of Spark's rows; a new Spark line is one entry in `SparkRow.all` and,
  * where Spark's API moved, a folder of bridges. CONTRIBUTING, "A new Spark line", has the other places.
  *
  * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone,
- * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all of them. The latest one,
+ * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all lines of 4. The latest one,
  * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
  *
  * @param formats versions of Iceberg and Delta that the row is compiled and tested with

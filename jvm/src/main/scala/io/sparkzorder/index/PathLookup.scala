@@ -12,6 +12,8 @@ import org.apache.spark.sql.catalyst.expressions.XXH64
 import org.apache.spark.unsafe.Platform
 import org.apache.spark.unsafe.array.ByteArrayMethods
 
+import io.sparkzorder.util.ModificationTimes
+
 /**
  * A hash table with open addressing over the paths of an index. If two entries have the same path, the
  * later entry counts, and the constructor marks the earlier entry as [[FileTable.Gone]] in `table`.
@@ -135,24 +137,7 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 
   private def isFresh(i: Int, length: Long, modified: Long): Boolean =
     table.lengths(i) == length && table.modified(i) == modified &&
-      PathLookup.tellsChanges(modified)
-}
-
-private[index] object PathLookup {
-
-  /**
-   * True if a change of a file with this modification time would give the file another time. Some file systems
-   * have no modification times, and archives and disk images may give one constant time to all files. There, a
-   * changed file could look unchanged, so the lookup never finds a file with such a time.
-   */
-  def tellsChanges(modified: Long): Boolean =
-    modified != 0L && modified != OneSecond && math.abs(modified - FirstOfZip) > Day
-
-  // Nix sets all files to the first second of 1970. The earliest time that a ZIP archive can store is the
-  // beginning of 1980 in the local time zone, which is within a day of the beginning of 1980 in UTC.
-  private val OneSecond = 1000L
-  private val FirstOfZip = 315532800000L
-  private val Day = 24L * 3600 * 1000
+      ModificationTimes.tellChanges(modified)
 }
 
 /** Paths of data files relative to their table, as the file system lists them, without URI escapes. */

@@ -21,7 +21,13 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.index.values._
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.{DataFile, DataFormat, Folder, TableFiles}
-import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Paths}
+import io.sparkzorder.util.{
+  Directories,
+  JobCancellation,
+  ManyFiles,
+  ModificationTimes,
+  Paths
+}
 
 /**
  * What an index of values holds of one column.
@@ -121,7 +127,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
       // queries never find a file with another time in the index, so its values would be of no use
-      PathLookup.tellsChanges(table.modified(i))
+      ModificationTimes.tellChanges(table.modified(i))
 
   // paths of the files that no job could read
   private var unreadable = Vector.empty[String]

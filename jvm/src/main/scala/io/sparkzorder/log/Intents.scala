@@ -8,7 +8,8 @@ import java.util.UUID
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.{ExclusiveFile, Json, ManyFiles}
+import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.{ExclusiveFile, Json, ManyFiles, ObjectStore}
 
 /**
  * The folders in which a run makes its hidden directories. The intent is written before the first directory
@@ -32,8 +33,14 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
   /**
    * Writes an intent. Its file appears at once with its whole content, because other processes read
    * intents.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if the table was dropped, so that its directory
+   *   is not made again
    */
   def write(intent: Intent): Unit = {
+    if (!ObjectStore.isOne(state.fs) && !state.fs.exists(state.root)) {
+      throw ZOrderErrors.conflict(state.root.toString, "the directory of the table was removed")
+    }
     state.create()
     val (file, id) = (state.intent(intent.run), UUID.randomUUID().toString)
     val json = Json.mapper.writeValueAsBytes(intent)

@@ -15,7 +15,7 @@ import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, Ra
 private[sparkzorder] sealed trait FolderState
 private[sparkzorder] object FolderState {
 
-  /** Nothing of the run is visible. */
+  /** No file of the run has its final name yet. Readers with the extension read the new files already. */
   case object Committed extends FolderState
 
   /** The folder is being published. Readers read the new files. */

@@ -29,8 +29,7 @@ import io.sparkzorder.table.TokenFile
  *
  * A change applies only if each file of A is found: in the listing, at its place, hidden, or replaced by a
  * later change that applies. Otherwise another program has changed the folder since, and an old listing
- * stays as it is. Spark then reports that the old files are missing. It never gets fewer files than were
- * listed.
+ * stays as it is. Spark then fails, because the old files are missing, so it never reads fewer rows unseen.
  *
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is now, if anywhere; called only for files that the listing lacks

@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log.{Added, Replaced, Shadows, StateDirectory, Step}
 import io.sparkzorder.table.{DataFile, TableFiles, TableLister}
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.util.{ManyFiles, ModificationTimes}
 
 /**
  * A file of a folder that readers of the table read.
@@ -89,7 +89,8 @@ private[sparkzorder] final class FolderShadow(
 
   private def holds(files: collection.Map[String, ShadowedFile], r: Replaced): Boolean =
     files.get(r.name).exists {
-      case ShadowedFile(Some(s), _) => r.is(s)
+      // another file with the same length could look like the replaced file
+      case ShadowedFile(Some(s), _) => r.is(s) && ModificationTimes.tellChanges(r.modified)
       case ShadowedFile(_, Some((_, a))) => a.length == r.length
       case _ => false
     }

@@ -6,6 +6,7 @@ package io.sparkzorder.util
 import java.io.{File, FileNotFoundException, IOException}
 import java.nio.channels.FileChannel
 import java.nio.file.{
+  FileSystemException,
   Files,
   NoSuchFileException,
   Path => NioPath,
@@ -78,12 +79,20 @@ private[sparkzorder] object Durable {
   def file(fs: FileSystem, path: Path): Unit =
     if (RawFiles.isLocal(fs)) sync(path, StandardOpenOption.WRITE)
 
-  /** Syncs the entries of some directories. A directory that does not exist is skipped. */
+  /**
+   * Syncs the entries of some directories. A directory that does not exist is skipped.
+   *
+   * @throws java.io.IOException if the disk fails, or if the thread is interrupted
+   */
   def directories(fs: FileSystem, paths: Seq[Path]): Unit =
     if (RawFiles.isLocal(fs)) {
       ManyFiles.map(paths)(d =>
         try sync(d, StandardOpenOption.READ)
-        catch { case _: IOException => () }) // some systems cannot open a directory
+        catch {
+          // some systems cannot open a directory, and others cannot sync an open one (EINVAL)
+          case _: FileSystemException => ()
+          case e: IOException if e.getMessage == "Invalid argument" => ()
+        })
     }
 
   private def sync(path: Path, option: StandardOpenOption): Unit =

@@ -10,7 +10,7 @@ import scala.collection.mutable
  *
  * @param weight the bytes of their columns that these scans would have read without any skipping
  * @param count the number of scans
- * @param unused the number of predicates of these scans by which no file can be skipped
+ * @param unused the number of predicates of these scans that AUTO cannot use ([[ScanUse.unused]])
  * @param boxes a sample of the boxes of these scans, each with its weight
  */
 private[sparkzorder] final case class TemplateUse(

@@ -58,7 +58,7 @@ private[sparkzorder] object FileWriter {
       try runJob(
           session,
           plan,
-          spec.writer,
+          if (places.areVisible) new TimelyFormat(spec.writer, places) else spec.writer,
           committer,
           outputSpec,
           configuration(session, places),
@@ -122,11 +122,11 @@ private[sparkzorder] final case class WrittenFile(file: Int, path: String, exten
 private[sparkzorder] trait FilePlaces extends Serializable {
   def path(file: Int, attempt: Int, extension: String): String
 
-  /** True when the statement has ended, so that a late attempt must not begin a file. */
-  def isOver(conf: Configuration): Boolean = {
-    val _ = conf
-    false
-  }
+  /** True if files are visible as soon as they are written. */
+  def areVisible: Boolean
+
+  /** True when the statement has ended, so that a late attempt must not write a visible file. */
+  def isOver(conf: Configuration): Boolean
 
   /** True when tasks create the directories of their files. */
   def makesFolders: Boolean
@@ -144,6 +144,8 @@ private[sparkzorder] final case class HiddenPlaces(
     name: (Int, Int) => String,
     override val makesFolders: Boolean)
     extends FilePlaces {
+  override def areVisible: Boolean = false
+  override def isOver(conf: Configuration): Boolean = false
 
   override def path(file: Int, attempt: Int, extension: String): String =
     // a task with a number beyond the files has no rows; Spark's writer lets one such task write an empty file
@@ -163,6 +165,8 @@ private[sparkzorder] final case class IntoPlaces(
     runId: String,
     claim: String)
     extends FilePlaces {
+  override def areVisible: Boolean = true
+
   override def isOver(conf: Configuration): Boolean = {
     val path = new Path(claim)
     !path.getFileSystem(conf).exists(path)

@@ -7,16 +7,17 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.ZOrderSessionSuite
 import io.sparkzorder.table.DataFile
+import io.sparkzorder.util.ModificationTimes
 
 /** Files whose name, length and time do not tell one content from another are never found in an index. */
 class TellsChangesSuite extends ZOrderSessionSuite {
 
   test("times that archives and images give to all files") {
     for (time <- Seq(0L, 1000L, 315532800000L, 315532800000L + 8 * 3600000L)) {
-      assert(!PathLookup.tellsChanges(time), time)
+      assert(!ModificationTimes.tellChanges(time), time)
     }
     for (time <- Seq(1L, 946684800000L, System.currentTimeMillis())) {
-      assert(PathLookup.tellsChanges(time), time)
+      assert(ModificationTimes.tellChanges(time), time)
     }
   }
 

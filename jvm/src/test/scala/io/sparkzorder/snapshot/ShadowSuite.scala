@@ -10,7 +10,7 @@ import java.util.UUID
 
 import scala.util.{Random, Try}
 
-import org.apache.hadoop.fs.{Path => HadoopPath}
+import org.apache.hadoop.fs.{FileStatus, Path => HadoopPath}
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.{DataFrame, Row}
@@ -18,7 +18,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.RawLocalFiles
 import io.sparkzorder.commands.{OptimizeTestBase, TableState}
-import io.sparkzorder.log.{Record, RunFolder, TableLog}
+import io.sparkzorder.log._
 import io.sparkzorder.sources.plain.PublishedShadow
 import io.sparkzorder.table.{ParquetFiles, PathTarget}
 
@@ -83,6 +83,24 @@ class ShadowSuite extends OptimizeTestBase {
       assert(hidden(dir, "").forall(f =>
         f.getName.startsWith("_") && !f.getName.endsWith(".parquet")))
     }
+  }
+
+  test("files whose time stays the same when they are replaced: no shadow, and a recorded one is inert") {
+    withTableDir { dir =>
+      write(shuffled(1000, 2), dir)
+      userFiles(dir).keys.foreach(f => assert(new File(dir, f).setLastModified(0)))
+      fails("ZORDER_STORE_UNSAFE", "the modification time of")(zorder(dir, 4))
+    }
+    def isInForce(time: Long): Boolean = {
+      val change =
+        FolderChange("", Seq(Replaced("a", 7, time, "")), Seq(Added("_new_0", "b", 5, 1)))
+      val record = Record.marker(Record.Optimize, "run", "")
+        .copy(mode = Record.Shadow, createdMs = 0L, changes = Seq(change))
+      val step = Step(new KnownRecord(1, record, Nil), change, underWay = false)
+      val listed = new FileStatus(7, false, 1, 1L, time, new HadoopPath("/t/a"))
+      new FolderShadow(IndexedSeq(step), (_, _) => true).over(Map("a" -> listed)).isDefined
+    }
+    assert(isInForce(1700000000000L) && !isInForce(0L) && !isInForce(315532800000L))
   }
 
   test("a folder that is read twice: two partitions of a catalog, one path by two names", Slow) {

@@ -4,6 +4,7 @@
 package io.sparkzorder.util
 
 import java.io.IOException
+import java.nio.channels.ClosedByInterruptException
 
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
 
@@ -24,6 +25,17 @@ class DirectoriesSuite extends StateTestBase {
         before
         throw new IOException(s"Invalid directory or I/O error occurred for dir: $path")
       }
+  }
+
+  test("a sync that is interrupted fails, and a directory that is gone is skipped") {
+    withTable { (_, state) =>
+      state.create()
+      val (fs, home) = (state.fs, state.home)
+      Durable.directories(fs, Seq(home, new Path(home, "gone")))
+      Thread.currentThread().interrupt()
+      try intercept[ClosedByInterruptException](Durable.directories(fs, Seq(home)))
+      finally assert(Thread.interrupted())
+    }
   }
 
   test("a directory that is removed while it is listed is not there") {

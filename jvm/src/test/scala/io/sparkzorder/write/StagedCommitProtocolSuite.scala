@@ -7,11 +7,15 @@ import java.io.{File, IOException}
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicReference
 
+import scala.collection.mutable.ArrayBuffer
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.mapreduce.{TaskAttemptContext, TaskAttemptID, TaskType}
 import org.apache.hadoop.mapreduce.task.TaskAttemptContextImpl
 
 import org.apache.spark.TaskContext
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.OutputWriter
 import org.apache.spark.sql.sparkzorder.TestAccess
 import org.apache.spark.sql.test.SharedSparkSession
 
@@ -56,6 +60,29 @@ class StagedCommitProtocolSuite extends SharedSparkSession {
       assert(late.getMessage.contains("too late"))
       assert(names(dir) === Seq(nameOf(0)))
     }
+  }
+
+  test("under INTO, an attempt neither creates nor completes a file after the statement has ended") {
+    val done = ArrayBuffer.empty[String]
+    var isOver = false
+    def begin() = new TimelyWriter(
+      new OutputWriter {
+        override def path(): String = "part-0"
+        override def write(row: InternalRow): Unit = done += "row"
+        override def close(): Unit = done += "close"
+      },
+      () => isOver)
+    def isTooLate(attempt: => Unit) =
+      assert(intercept[IOException](attempt).getMessage.contains("too late to write part-0"))
+    val (first, second) = (begin(), begin())
+    first.write(InternalRow.empty)
+    isOver = true
+    isTooLate(first.close())
+    isTooLate(second.write(InternalRow.empty))
+    assert(done === Seq("row"))
+    isOver = false
+    first.close()
+    assert(done === Seq("row", "close"))
   }
 
   private def names(dir: File): Seq[String] = dir.list().filter(_.startsWith("part-")).sorted.toSeq

@@ -21,7 +21,8 @@ import io.sparkzorder.plans.Repeatability
  * operator.
  *
  * The sample is an uncorrelated scalar subquery over this input. Spark runs the subquery once for all calls
- * of the operator, and only when the query runs, so EXPLAIN starts no job. Spark plans the subquery like
+ * over one input, and only when the query runs, so EXPLAIN starts no job. A call inside a call has a sample of
+ * its own. Spark plans the subquery like
  * any other subquery, so sampled calls also work in cached queries, commands and views.
  *
  * The rule runs after resolution, when the columns of the input are known, and before Spark's checks, so a

@@ -104,8 +104,8 @@ private[sparkzorder] case class SampleAggregate(
 private[sampling] object SampleAggregate {
 
   /**
-   * Greatest number of bounds of a column. The number is enough for range ids of 16 bits, and the
-   * bounds are few enough to be sent to every task.
+   * Greatest number of bounds of a column. The bounds tell 8,193 ranges apart: each bound, and the values between
+   * two bounds. They are few enough to be sent to every task.
    */
   val MaxBounds = 4096
 

@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * Turns a filter into a test of files. NOT is pushed down to the single predicates, so each of
  * these predicates has two rules. One rule keeps the files where the predicate may be true. The
  * other rule keeps the files where the predicate may be false. A row for which the predicate is
- * NULL counts for neither rule. Only literals are ever evaluated.
+ * NULL counts for neither rule. No row is evaluated, only constants, and functions at chosen values.
  *
  * {{{
  * predicate            keeps a file where                       NOT of it keeps a file where

@@ -245,8 +245,7 @@ private[sparkzorder] final class OutputSchema(
 private[sparkzorder] object ParquetTypes {
 
   /**
-   * Rejects a file with a type that Spark cannot read. Also rejects FIXED_LEN_BYTE_ARRAY without an annotation,
-   * which Spark reads as BINARY (SPARK-41096) and would write back as another type.
+   * Rejects a file with a type that Spark cannot read.
    *
    * @param conf settings by which the file is read
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE with the column and its type
@@ -301,7 +300,9 @@ private[sparkzorder] object ParquetTypes {
   private def isUnreadable(t: PrimitiveType, conf: SQLConf): Boolean = {
     val annotation = t.getLogicalTypeAnnotation
     t.getPrimitiveTypeName match {
-      case FIXED_LEN_BYTE_ARRAY => !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
+      // without an annotation, Spark reads the values as BINARY (SPARK-41096)
+      case FIXED_LEN_BYTE_ARRAY =>
+        annotation != null && !annotation.isInstanceOf[DecimalLogicalTypeAnnotation]
       case _ =>
         annotation match {
           case ts: TimestampLogicalTypeAnnotation =>
@@ -325,6 +326,7 @@ private[sparkzorder] object ParquetTypes {
           case 32 => "BIGINT"
           case _ => "DECIMAL(20,0)"
         })
+      case null if t.getPrimitiveTypeName == FIXED_LEN_BYTE_ARRAY => Some("BINARY")
       case _ => None
     }
 

@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.commands.FaultyTables
+import io.sparkzorder.log.{Intent, Intents, StateDirectory}
 
 /** Tables that are dropped or overwritten while tasks write: no task makes a directory again. */
 class DroppedWhileWritingSuite extends FaultyTables {
@@ -54,6 +55,14 @@ class DroppedWhileWritingSuite extends FaultyTables {
       assert(!dir.exists())
       shuffled(10, 1).write.saveAsTable("t")
       assert(spark.table("t").count() === 10)
+    }
+  }
+
+  test("the directory is removed before a run announces itself: it stays away") {
+    withTableDir { dir =>
+      val state = new StateDirectory(new Path(dir.toURI), spark.sessionState.newHadoopConf())
+      fails("ZORDER_CONFLICT", "removed")(new Intents(state).write(Intent("run", Seq(""))))
+      assert(!dir.exists())
     }
   }
 
