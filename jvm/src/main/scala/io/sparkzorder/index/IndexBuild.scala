@@ -28,7 +28,7 @@ private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadab
 /**
  * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If there
  * are many files, or if values of INT96 columns must be read, a job reads the files instead. A job also reads the
- * values of FLOAT and DOUBLE columns whose bounds the footers lack ([[ReadBounds]]).
+ * values of FLOAT and DOUBLE columns whose bounds the footers lack ([[BoundsFromValues]]).
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
@@ -44,7 +44,7 @@ private[sparkzorder] final class IndexBuild(
     format: DataFormat,
     readsInt96: Boolean = false)
     extends Logging {
-  private val bounds = new ReadBounds(choice, readsInt96)
+  private val bounds = new BoundsFromValues(choice, readsInt96)
   private val reader = new EntryReader(root.toString, choice, format, bounds)
   private val conf = session.sessionState.newHadoopConf()
   // old writers compared strings as signed bytes, and Parquet ignores the bounds of these writers if this is false
@@ -74,7 +74,7 @@ private[sparkzorder] final class IndexBuild(
     val ofFooter = new FooterEntries(choice)
     val entries = footers.map { case (footer, path) => (footer, ofFooter.of(footer, path)) }
     val (toRead, complete) = entries.partition { case (footer, entry) =>
-      bounds.isFor(entry, footer)
+      bounds.needsValues(entry, footer)
     }
     val content = IndexContent.of(complete.map(_._2))
     if (toRead.isEmpty) content
@@ -163,7 +163,7 @@ private final class EntryReader(
     root: String,
     choice: ColumnChoice,
     format: DataFormat,
-    bounds: ReadBounds)
+    bounds: BoundsFromValues)
     extends Serializable {
 
   /** The footers with the path of each file below the root, and the paths of files that cannot be read. */
@@ -185,7 +185,7 @@ private final class EntryReader(
     val (read, unreadable) = footers(files, conf)
     val ofFooter = new FooterEntries(choice)
     val entries = read.map { case (footer, path) =>
-      bounds.added(ofFooter.of(footer, path), footer, conf)
+      bounds.completed(ofFooter.of(footer, path), footer, conf)
     }
     BuiltIndex(IndexContent.of(entries), unreadable)
   }

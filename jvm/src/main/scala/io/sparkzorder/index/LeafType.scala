@@ -65,7 +65,7 @@ private[sparkzorder] case object BinaryLeaf extends LeafType("binary")
 
 /**
  * Old timestamps of 12 bytes. Under this type, the index has their NULL counts and no bounds. If their values are
- * read, the index stores them as [[TimestampLeaf]], with bounds ([[ReadBounds]]).
+ * read, the index stores them as [[TimestampLeaf]], with bounds ([[BoundsFromValues]]).
  */
 private[sparkzorder] case object Int96Leaf extends LeafType("int96")
 

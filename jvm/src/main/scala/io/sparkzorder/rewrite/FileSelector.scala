@@ -31,7 +31,7 @@ private[rewrite] final class FileSelector(
 
   /** @param chosen the files that the statement chooses, at least one */
   def select(chosen: IndexedSeq[FormatFile]): Selection = {
-    val folders = chosen.groupBy(_.folder).values.map(new Runs(_)).toSeq
+    val folders = chosen.groupBy(_.folder).values.map(new FolderFiles(_)).toSeq
     if (folders.exists(_.hasLayout)) merged(chosen, folders)
     else {
       val which = if (chosen.size == snapshot.files.size) "all files" else "all of these"
@@ -39,12 +39,12 @@ private[rewrite] final class FileSelector(
     }
   }
 
-  private def merged(chosen: IndexedSeq[FormatFile], folders: Seq[Runs]): Selection = {
+  private def merged(chosen: IndexedSeq[FormatFile], folders: Seq[FolderFiles]): Selection = {
     val unfinished = folders.flatMap(_.unfinished)
     val selected = (unfinished ++ folders.flatMap(_.worthwhile)).toSet
     val fresh = folders.map(_.added.size).sum
     val earlier = selected.size - unfinished.size - folders.map(_.added.count(selected)).sum
-    val ofInserts = folders.map(_.inserted.count(!selected(_))).sum
+    val ofInserts = folders.map(_.filesOfGoodInserts.count(!selected(_))).sum
     val reason =
       if (fresh == 0 && unfinished.isEmpty) {
         Some(
@@ -82,7 +82,7 @@ private[rewrite] final class FileSelector(
   }
 
   /** The chosen files of one folder, by the runs that added them. */
-  private final class Runs(files: IndexedSeq[FormatFile]) {
+  private final class FolderFiles(files: IndexedSeq[FormatFile]) {
     val unfinished: IndexedSeq[FormatFile] = Unfinished.of(files, wanted)
 
     private val others: IndexedSeq[FormatFile] =
@@ -103,7 +103,7 @@ private[rewrite] final class FileSelector(
         .groupBy(_._2).map { case (run, own) => run -> own.map(_._1) }
 
     // the runs whose files have the wanted layout
-    private val runs: Set[String] = byRun.collect {
+    private val laidOut: Set[String] = byRun.collect {
       case (run, own) if own.forall(_.layout.exists(_.isSame(wanted))) => run
       case (run, own)
           if own.size > 1 && own.forall(_.isForgotten) &&
@@ -112,12 +112,12 @@ private[rewrite] final class FileSelector(
 
     private lazy val excess: Double = rule.excess(ruled(others))
 
-    /** The inserts whose files are laid out about as well as the files of a run. */
-    private lazy val inserts: Set[String] =
+    /** The goodInserts whose files are laid out about as well as the files of a run. */
+    private lazy val goodInserts: Set[String] =
       if (isFirstPass) Set.empty
       else {
         byRun.collect {
-          case (run, own) if !runs(run) && rule.isGoodInsert(ruled(own), excess) => run
+          case (run, own) if !laidOut(run) && rule.isGoodInsert(ruled(own), excess) => run
         }.toSet
       }
 
@@ -130,19 +130,19 @@ private[rewrite] final class FileSelector(
       !others.exists(_.finishedPlan.exists(plans))
     }
 
-    def hasLayout: Boolean = runs.nonEmpty || unfinished.nonEmpty
+    def hasLayout: Boolean = laidOut.nonEmpty || unfinished.nonEmpty
 
     lazy val added: IndexedSeq[FormatFile] =
-      others.zip(runOf).collect { case (f, run) if !run.exists(runs) => f }
+      others.zip(runOf).collect { case (f, run) if !run.exists(laidOut) => f }
 
-    lazy val inserted: IndexedSeq[FormatFile] =
-      others.zip(runOf).collect { case (f, run) if run.exists(inserts) => f }
+    lazy val filesOfGoodInserts: IndexedSeq[FormatFile] =
+      others.zip(runOf).collect { case (f, run) if run.exists(goodInserts) => f }
 
     lazy val worthwhile: Seq[FormatFile] =
       if (others.isEmpty) Nil
       else {
-        val known = runOf.map(_.filter(r => runs(r) || inserts(r)))
-        rule.choose(ruled(others), known, inserts).toSeq.map(others(_))
+        val known = runOf.map(_.filter(r => laidOut(r) || goodInserts(r)))
+        rule.choose(ruled(others), known, goodInserts).toSeq.map(others(_))
       }
   }
 

@@ -143,7 +143,7 @@ private[rewrite] final class RewritePlanner(
     else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
     // the table is declared with SORT BY ZORDER AUTO: if AUTO chooses no columns, its files are still
     // compacted
-    else if (format.isAuto) auto.copy(isLeft = false)
+    else if (format.isAuto) auto.copy(leavesTable = false)
     else {
       lastOrder.map(l => ClusteringSpec(l.columns, l.weights))
         .getOrElse(format.orderWithoutLayout(statement))
@@ -188,7 +188,7 @@ private[rewrite] final class RewritePlanner(
       planner: BatchPlanner,
       layout: LayoutTag): Selection = {
     val chosen = snapshot.chosen.getOrElse(snapshot.files)
-    if (order.isLeft && !format.isCopy) Selection(IndexedSeq.empty)
+    if (order.leavesTable && !format.isCopy) Selection(IndexedSeq.empty)
     else if (clauses.full || order.rewritesAll || format.isCopy || chosen.isEmpty) {
       planner.selectAll(if (format.isCopy) chosen else withoutFinished(chosen, layout))
     } else planner.select(chosen)

@@ -11,7 +11,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.cluster.Sampler
 import io.sparkzorder.commands.SampledCuts
-import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, LayoutInForce, Sampled, SampledFolder}
+import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, LayoutInForce, Sampled, JudgedFolder}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
@@ -66,7 +66,7 @@ private[sparkzorder] final class SampledTable(
 
   private def sample(
       snapshot: TableSnapshot,
-      columns: IndexedSeq[OrderingColumn]): IndexedSeq[SampledFolder] = {
+      columns: IndexedSeq[OrderingColumn]): IndexedSeq[JudgedFolder] = {
     val byFolder = snapshot.files.groupBy(_.folder)
     val rows = byFolder.map { case (f, own) => f -> own.map(rowsOf).sum }
     val targets = byFolder.map { case (f, own) =>
@@ -84,7 +84,7 @@ private[sparkzorder] final class SampledTable(
         val samples = Sampler.sample(input, columns, own, math.ceil(own.sum * share).toLong)
         input.folders.zip(samples).map { case (folder, sample) =>
           val judged = byFolder(folder).map(f => JudgedFile(rowsOf(f), f.columns.map(_.range)))
-          SampledFolder(judged, sample, targets(folder))
+          JudgedFolder(judged, sample, targets(folder))
         }
       } finally input.close()
     }

@@ -48,7 +48,7 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
    *
    * @param codec the name of the codec in Spark's options, such as `zstd`
    */
-  def missing(codec: String, conf: Configuration): Option[String] =
+  def missingLibrary(codec: String, conf: Configuration): Option[String] =
     try {
       load(codec.toUpperCase(Locale.ROOT), conf)
       None

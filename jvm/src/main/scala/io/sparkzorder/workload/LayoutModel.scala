@@ -19,13 +19,13 @@ private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int,
  * model takes the columns as independent of each other, and takes the place of each interval in its column as
  * random. The model finds a few sets of columns, and a sample then decides among them.
  *
- * @param most the greatest number of bits of each column: a column cannot be cut into more parts than
+ * @param mostBits the greatest number of bits of each column: a column cannot be cut into more parts than
  *   it has values
  */
-private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: IndexedSeq[Int]) {
+private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], mostBits: IndexedSeq[Int]) {
   import LayoutModel._
 
-  private val limit = if (most.isEmpty) 0 else most.max
+  private val limit = if (mostBits.isEmpty) 0 else mostBits.max
   private val weights = queries.map(_.weight).toArray
   private val columnsOf = queries.map(_.sides.keys.toArray).toArray
   // for each query, each of its columns, and each number of bits: the share of the column's parts that the query
@@ -62,8 +62,8 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
    * @param columns the columns that may get bits
    */
   def greedy(total: Int, columns: Seq[Int]): IndexedSeq[Int] = {
-    var bits: IndexedSeq[Int] = most.map(_ => 0)
-    def open = columns.filter(c => bits(c) < most(c))
+    var bits: IndexedSeq[Int] = mostBits.map(_ => 0)
+    def open = columns.filter(c => bits(c) < mostBits(c))
     while (bits.sum < total && open.nonEmpty) {
       bits = open.map(c => bits.updated(c, bits(c) + 1)).minBy(b => (cost(b), b.mkString(",")))
     }
@@ -75,7 +75,7 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], most: Ind
     val moved = for {
       from <- columns
       to <- columns if to != from
-      n <- 1 to math.min(bits(from), most(to) - bits(to))
+      n <- 1 to math.min(bits(from), mostBits(to) - bits(to))
     } yield bits.updated(from, bits(from) - n).updated(to, bits(to) + n)
     if (moved.isEmpty) bits
     else {

@@ -144,7 +144,7 @@ private[sparkzorder] final class AutoChoice(
       inForce.toSeq.flatMap(_.weights),
       queries,
       Some(reason),
-      isLeft = inForce.forall(_.columns.isEmpty))
+      leavesTable = inForce.forall(_.columns.isEmpty))
 
   /** The recorded queries as boxes of these columns; empty if the sample lacks one of them. */
   private def boxesOf(names: Seq[Seq[String]], sampled: Sampled): IndexedSeq[QueryBox] = {

@@ -22,7 +22,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param queries the recorded queries, as boxes in the space of these columns
  * @param reason why AUTO has chosen this order
  * @param rewritesAll true if files that already have this order are rewritten, too
- * @param isLeft true if AUTO leaves a table without a layout as it is
+ * @param leavesTable true if AUTO leaves a table without a layout as it is
  */
 private[sparkzorder] final case class ClusteringSpec(
     names: Seq[Seq[String]],
@@ -30,7 +30,7 @@ private[sparkzorder] final case class ClusteringSpec(
     queries: IndexedSeq[QueryBox] = IndexedSeq.empty,
     reason: Option[String] = None,
     rewritesAll: Boolean = false,
-    isLeft: Boolean = false)
+    leavesTable: Boolean = false)
 
 private[sparkzorder] object ClusteringSpec {
 

@@ -21,7 +21,7 @@ private[sparkzorder] final case class JudgedFile(rows: Long, ranges: IndexedSeq[
  * @param sample a sample of all columns that may become ordering columns
  * @param targetRows the wanted number of rows of a new file
  */
-private[sparkzorder] final case class SampledFolder(
+private[sparkzorder] final case class JudgedFolder(
     files: IndexedSeq[JudgedFile],
     sample: FolderSample,
     targetRows: Double) {
@@ -38,7 +38,7 @@ private[sparkzorder] final case class SampledFolder(
  */
 private[sparkzorder] final class PredictedReads(
     columns: IndexedSeq[OrderingColumn],
-    all: Seq[SampledFolder],
+    all: Seq[JudgedFolder],
     queries: RecordedQueries,
     cutByQueries: Boolean) {
   import PredictedReads._
@@ -141,7 +141,7 @@ private object PredictedReads {
  * @param folders folders with sampled rows
  * @param c number of the column in the samples
  */
-private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
+private[auto] final class WholeColumn(folders: Seq[JudgedFolder], c: Int) {
 
   private val whole: RankedColumn =
     if (folders.size == 1) folders.head.ranked(c)
@@ -160,7 +160,7 @@ private[auto] final class WholeColumn(folders: Seq[SampledFolder], c: Int) {
    *
    * @return None if the folder has no such values
    */
-  def ranksIn(folder: SampledFolder, from: Double, until: Double): Option[(Int, Int)] = {
+  def ranksIn(folder: JudgedFolder, from: Double, until: Double): Option[(Int, Int)] = {
     val own = folder.ranked(c).distinct
     // a sample of NULLs alone has no value
     if (whole.distinct.length == 0 || own.length == 0) None
@@ -214,7 +214,7 @@ private[sparkzorder] object Sampled {
    */
   def of(
       columns: IndexedSeq[OrderingColumn],
-      folders: IndexedSeq[SampledFolder],
+      folders: IndexedSeq[JudgedFolder],
       workload: Workload,
       bytes: Long,
       isWhole: Boolean): Sampled = {

@@ -178,7 +178,7 @@ private[sparkzorder] final class ValuesJob(
       math.max(listed.files.size / FilesOfTask, listed.files.map(_.length).sum / BytesOfTask))
     session.conf.set(SQLConf.FILES_MAX_PARTITION_NUM.key, tasks)
     val reader = Some(FewSettings.reader(format))
-    val input = new InputFrame(session, listed, schema, format, reader, Strictly)
+    val input = new InputFrame(session, listed, schema, format, reader, FailOnUnreadable)
     val names = schema.fieldNames.toSeq :+ input.fileColumn
     input.frame.select(names.map(n => col(quoteIdentifier(n))): _*).queryExecution.toRdd
   }
@@ -209,7 +209,7 @@ private[sparkzorder] object ValuesJob {
    * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer
    * values.
    */
-  private val Strictly = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
+  private val FailOnUnreadable = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 
   private val FilesOfTask = 1024
   private val BytesOfTask = 256L << 20

@@ -70,7 +70,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
       val isChecked =
-        facts.size > 2 * checkedBefore + Checkpoints.Few && forgetRemovedFiles(log, facts)
+        facts.size > 2 * checkedBefore + Checkpoints.ListFoldersAbove && forgetRemovedFiles(log, facts)
       val content = Checkpoint(
         Checkpoint.Version,
         upTo,
@@ -169,9 +169,9 @@ private object Checkpoints {
 
   /**
    * The folders are listed again if the number of added files is greater than twice the number at the last listing
-   * plus `Few`. So a small table is never listed, and listings of a large table are rare.
+   * plus `ListFoldersAbove`. So a small table is never listed, and listings of a large table are rare.
    */
-  val Few = 1000
+  val ListFoldersAbove = 1000
 
   /** How long abort records stay whole at least, in milliseconds. */
   val AbortMs: Long = TimeUnit.HOURS.toMillis(24)

@@ -62,7 +62,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
     Settings.ofSession(Settings.Enabled) && Settings.ofSession(Settings.SkippingEnabled)
 
   private def derived(conjuncts: Seq[Expression], leaf: LogicalPlan): Seq[Expression] = {
-    val values = new ValuesOfColumn(FormatTable.columnsOf(leaf.output))
+    val values = new MatchingValues(FormatTable.columnsOf(leaf.output))
     // the files of a Delta table are read by Spark's own scan, those of Iceberg by a scan of Iceberg
     val isDelta = leaf.isInstanceOf[LogicalRelation]
     val (ofFunctions, others) = conjuncts.partition(isOfFunction)
@@ -89,9 +89,9 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       }
 
   // Spark itself turns a comparison of a cast to DATE into a range of the column, so such a cast counts as known
-  private def isKnownToFormats(c: Expression): Boolean = !c.exists(isOther)
+  private def isKnownToFormats(c: Expression): Boolean = !c.exists(isUnknownToFormats)
 
-  private def isOther(e: Expression): Boolean = e match {
+  private def isUnknownToFormats(e: Expression): Boolean = e match {
     case _: And | _: Or | _: Not | _: BinaryComparison | _: In | _: InSet => false
     case _: IsNull | _: IsNotNull | _: Literal | _: Attribute => false
     case _: StringPredicate | _: MultiLikeBase | _: Like => false
@@ -182,7 +182,7 @@ private[sparkzorder] object ImportedTimes {
  * The values of a column for which a predicate on this column may be true. They are found by compiling the
  * predicate for an imaginary file whose values are unknown.
  */
-private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
+private[sparkzorder] final class MatchingValues(columns: TableColumns) {
 
   /**
    * The values in the comparison domain of the column. None if the predicate has no test by intervals, if
@@ -217,13 +217,13 @@ private[sparkzorder] final class ValuesOfColumn(columns: TableColumns) {
     override val indexed: IndexedSeq[IndexedColumn] =
       IndexedSeq(IndexedColumn(Seq(column.name), leaf))
     override val shapes: IndexedSeq[LeafColumns] = IndexedSeq(LeafColumns(Seq(Seq(column.name))))
-    override def table: FileTable = ValuesOfColumn.oneFile
+    override def table: FileTable = MatchingValues.oneFile
     override def column(number: Int): ColumnValues =
       ColumnValues(Array(-1L), Array[Byte](0), LongStats(Array(0L)), LongStats(Array(0L)))
   }
 }
 
-private object ValuesOfColumn {
+private object MatchingValues {
   private val oneFile: FileTable = {
     val paths = new ByteValues.Builder(1)
     paths.add(Array[Byte]('f'))

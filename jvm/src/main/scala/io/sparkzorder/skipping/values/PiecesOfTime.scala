@@ -62,7 +62,7 @@ private[values] object PiecesOfTime {
     case s: Second => Some(ofClock(s.child, zone(s), MICROS_PER_MINUTE, Some((0, 59))))
     case s: SecondWithFraction => Some(ofClock(s.child, zone(s), MICROS_PER_MINUTE, None))
     case t: TruncTimestamp if t.format.isInstanceOf[Literal] =>
-      Some(toInstants(zone(t))(second(shown(zone(t)))))
+      Some(toInstants(zone(t))(onlyLast(instantSamples(zone(t)))))
     case d: DateFormatClass => TextsOfTime.formatted(d.left, d.right, zone(d), 1)
     case f: FromUnixTime => TextsOfTime.formatted(f.sec, f.format, zone(f), MICROS_PER_SECOND)
     case u: UnixTimestamp => TextsOfTime.seconds(u.left, u.right, zone(u))
@@ -74,9 +74,9 @@ private[values] object PiecesOfTime {
     case f: FromUTCTimestamp => literalZone(f.right).map(z => Ordered(onlyFirst(instants(z))))
     case t: ToUTCTimestamp => literalZone(t.right).map(z => toInstants(z)(onlyFirst(inYears)))
     case t: TimestampAddYMInterval if t.interval.isInstanceOf[Literal] =>
-      Some(toInstants(zone(t), hasMonths = true)(onlyFirst(shownOf(t.timestamp, zone(t)))))
+      Some(toInstants(zone(t), hasMonths = true)(onlyFirst(samplesOf(t.timestamp, zone(t)))))
     case t: BinaryExpression with TimeZoneAwareExpression if plusInterval(t.nodeName) =>
-      val samples = onlyFirst(shownOf(t.left, zone(t)))
+      val samples = onlyFirst(samplesOf(t.left, zone(t)))
       t.right match {
         case Literal(i: CalendarInterval, _) if i.months == 0 && i.days == 0 =>
           Some(Ordered(onlyFirst(inYears)))
@@ -102,7 +102,7 @@ private[values] object PiecesOfTime {
       t.quantity match {
         case IntLiteral(_) | Literal(_: Long, _) =>
           Some(toInstants(zone(t), hasMonths = UnitsOfMonths(t.unit.toUpperCase(Locale.ROOT)))(
-            second(shownOf(t.timestamp, zone(t)))))
+            onlyLast(samplesOf(t.timestamp, zone(t)))))
         case _ => None
       }
     case t: TimestampAdd if t.timestamp.isInstanceOf[Literal] => Some(toInstants(zone(t))(ends))
@@ -165,7 +165,7 @@ private[values] object PiecesOfTime {
    * time, the samples have the least and the greatest local time of the interval. For integers, the samples are
    * the ends.
    */
-  private[values] def shownOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
+  private[values] def samplesOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
       case TimestampType => instants(zone)
       case TimestampNTZType => inYears
@@ -176,22 +176,22 @@ private[values] object PiecesOfTime {
     }
 
   /** Samples of each child of an expression; for a literal, its value alone. */
-  private def all(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] = _.zip(e.children)
+  private def samplesOfChildren(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] = _.zip(e.children)
     .map { case (b, child) =>
-      if (child.isInstanceOf[Literal]) Seq(b.low) else shownOf(child, zone)(b.low, b.high)
+      if (child.isInstanceOf[Literal]) Seq(b.low) else samplesOf(child, zone)(b.low, b.high)
     }
 
-  private def shown(zone: => ZoneId): (Any, Any) => Seq[Any] = (l, h) => instants(zone)(l, h)
+  private def instantSamples(zone: => ZoneId): (Any, Any) => Seq[Any] = (l, h) => instants(zone)(l, h)
 
   /** The given samples of the last child, and the ends of the other children. */
-  private def second(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
+  private def onlyLast(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
     c => ends(c.init) :+ values(c.last.low, c.last.high)
 
   /** An [[Ordered]] function of dates. The results for dates outside the years 1 to 9999 are not known. */
   private val dates: Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = {
       val e = call.expression
-      Ordered(all(e, unknown)).apply(call, children)
+      Ordered(samplesOfChildren(e, unknown)).apply(call, children)
     }
   }
 
@@ -375,14 +375,14 @@ private[values] object PiecesOfTime {
    * day on which a clock is set, a result is out of order by the hours of the change.
    */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
-    def usual(time: Expression) = time match {
+    def isBefore28th(time: Expression) = time match {
       case Literal(micros: Long, TimestampType) =>
         val local = new Clocks(zone(m)).local(micros)
         val date = LocalDate.ofEpochDay(Math.floorDiv(local, MICROS_PER_DAY))
         date.getDayOfMonth < 28
       case _ => false
     }
-    val isUsual = usual(m.date1) || usual(m.date2)
+    val isUsual = isBefore28th(m.date1) || isBefore28th(m.date2)
     if (!isUsual && !m.date1.foldable && !m.date2.foldable) None
     else Some(new Piece {
       override def apply(call: Call, children: Seq[Extent]): Extent = {
@@ -392,9 +392,9 @@ private[values] object PiecesOfTime {
               .isSteady(long(b.low) - MICROS_PER_DAY, long(b.high) + MICROS_PER_DAY)
           case _ => true
         }
-        val beside = if (isUsual && isSteady) 0.0 else 2 * 4 / 31.0
+        val slack = if (isUsual && isSteady) 0.0 else 2 * 4 / 31.0
         difference(m, zone(m)).copy(around =
-          (low, high) => (double(low) - beside, double(high) + beside)).apply(call, children)
+          (low, high) => (double(low) - slack, double(high) + slack)).apply(call, children)
       }
     })
   }

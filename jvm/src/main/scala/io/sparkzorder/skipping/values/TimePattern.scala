@@ -200,7 +200,7 @@ private[values] object TextsOfTime {
           require(long(low) >= Clocks.Micros._1 / micros && long(high) <= limit)
           new Clocks(zone).ends(long(low) * micros, long(high) * micros)
             .map(Math.floorDiv(_, micros))
-      } else shownOf(time, zone)
+      } else samplesOf(time, zone)
     Ordered(
       onlyFirst(samples),
       template = c => Some(p.template).filter(_ => years(c.head, t, micros)),

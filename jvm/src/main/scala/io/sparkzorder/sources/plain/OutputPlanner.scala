@@ -130,7 +130,7 @@ private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) 
     val first = firstOfEach(files) ++ firstOfEach(inputs.files).filter(_._1 == spec.codec)
     for {
       (codec, file) <- first
-      problem <- inputs.target.format.missing(codec, conf)
+      problem <- inputs.target.format.missingLibrary(codec, conf)
     } throw ZOrderErrors.codecNotAvailable(file.file.path.toString, codec, problem)
   }
 

@@ -112,7 +112,7 @@ private[sparkzorder] final class OutputSchema(
       case (g: GroupType, m: MapType) =>
         nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
       // the other types that Spark writes as a group: VARIANT, and user-defined types over structs, lists or maps
-      case (g, _) => variant(g, types)
+      case (g, _) => otherGroup(g, types)
     }
     // `repetition` is OPTIONAL for a column that some file lacks, because NULL must be writable there
     rebuilt(made, spark.getName, repetition, id)
@@ -151,7 +151,7 @@ private[sparkzorder] final class OutputSchema(
    * are not shredded: Spark's reader puts the parts of a value together, and each value is written in one piece.
    * The annotation and the names stay if all files agree on them.
    */
-  private def variant(spark: Type, types: Seq[Type]): Type = {
+  private def otherGroup(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
       if (t.isPrimitive) Nil else t.asGroupType().getFields.asScala.map(_.getName).toSeq
     types.find(t => types.forall(_ == t) && parts(t) == parts(spark)).getOrElse(spark)

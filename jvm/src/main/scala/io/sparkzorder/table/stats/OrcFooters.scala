@@ -80,7 +80,7 @@ private[sparkzorder] object OrcFooters {
       // even the footer cannot be read without the codec, because it is compressed, too
       case MissingClass(e) => throw ZOrderErrors.codecNotAvailable(
           file.path.toString,
-          OrcFiles.codecs.filter(OrcFiles.missing(_, conf).isDefined).mkString(" or "),
+          OrcFiles.codecs.filter(OrcFiles.missingLibrary(_, conf).isDefined).mkString(" or "),
           e.toString)
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, OrcFiles.title)

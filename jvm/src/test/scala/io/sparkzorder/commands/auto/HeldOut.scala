@@ -75,7 +75,7 @@ final class HeldOut(
     val own = names.map(n => workload.columns.indexOf(n)).toIndexedSeq
     // files that scans cannot skip
     val today = JudgedFile(rowsOfFile.toLong, own.map(_ => ColumnRange.Unknown))
-    val folder = SampledFolder(
+    val folder = JudgedFolder(
       IndexedSeq.fill(files)(today),
       FolderSample(own.map(sample(_))),
       rowsOfFile.toDouble)

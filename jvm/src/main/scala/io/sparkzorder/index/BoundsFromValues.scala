@@ -31,14 +31,14 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * @param choice which columns are indexed
  * @param readsInt96 true to read INT96 columns
  */
-private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
+private[index] final class BoundsFromValues(choice: ColumnChoice, readsInt96: Boolean)
     extends Serializable {
 
   /** True if `entry` lacks bounds that can only be computed from the values of the file. */
-  def isFor(entry: FileEntry, footer: ScannedFile): Boolean =
-    footer.orc.isEmpty && entry.leaves.exists(isFor(_, entry))
+  def needsValues(entry: FileEntry, footer: ScannedFile): Boolean =
+    footer.orc.isEmpty && entry.leaves.exists(needsValues(_, entry))
 
-  private def isFor(leaf: LeafEntry, entry: FileEntry): Boolean = leaf.column.leafType match {
+  private def needsValues(leaf: LeafEntry, entry: FileEntry): Boolean = leaf.column.leafType match {
     case Int96Leaf => readsInt96
     case FloatLeaf | DoubleLeaf =>
       !leaf.stats.known && leaf.stats.nulls != entry.rows && choice.isNamed(leaf.column.path)
@@ -46,14 +46,14 @@ private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
   }
 
   /** Reads the missing bounds and adds them to the entry. If the file cannot be read, the bounds stay unknown. */
-  def added(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry =
-    if (!isFor(entry, footer)) entry
+  def completed(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry =
+    if (!needsValues(entry, footer)) entry
     else {
-      val columns = entry.leaves.filter(isFor(_, entry)).map(_.column)
-      val read = Try(ReadBounds.read(footer.file.path, columns, conf))
-        .getOrElse(Map.empty[Seq[String], ValuesOfColumn])
+      val columns = entry.leaves.filter(needsValues(_, entry)).map(_.column)
+      val read = Try(BoundsFromValues.read(footer.file.path, columns, conf))
+        .getOrElse(Map.empty[Seq[String], CollectedBounds])
       entry.copy(leaves = entry.leaves.map { leaf =>
-        if (!isFor(leaf, entry)) leaf
+        if (!needsValues(leaf, entry)) leaf
         else {
           val values = read.get(leaf.column.path)
           val bounds = values.flatMap(_.ends)
@@ -75,16 +75,16 @@ private[index] final class ReadBounds(choice: ColumnChoice, readsInt96: Boolean)
       noNaN = noNaN && bounds.isDefined)
 }
 
-private object ReadBounds {
+private object BoundsFromValues {
 
   private def read(
       file: Path,
       columns: Seq[IndexedColumn],
-      conf: Configuration): Map[Seq[String], ValuesOfColumn] = {
+      conf: Configuration): Map[Seq[String], CollectedBounds] = {
     val options = HadoopReadOptions.builder(conf).build()
     val reader = ParquetFileReader.open(HadoopInputFile.fromPath(file, conf), options)
     try {
-      val bounds = columns.map(c => c.path -> new ValuesOfColumn(c.leafType)).toMap
+      val bounds = columns.map(c => c.path -> new CollectedBounds(c.leafType)).toMap
       // a column outside lists has one value or NULL in each row
       ColumnChunk.readAll(reader, columns.map(_.path))((path, chunk) => bounds(path).addAll(chunk))
       bounds
@@ -93,7 +93,7 @@ private object ReadBounds {
 }
 
 /** Collects the least and the greatest value of a column, in the form of the index, and whether it has NaN. */
-private final class ValuesOfColumn(t: LeafType) {
+private final class CollectedBounds(t: LeafType) {
   private var (least, greatest) = (Long.MaxValue, Long.MinValue)
   private var (hasEnds, foundNaN) = (false, false)
 
