@@ -50,6 +50,18 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
   /** The ids of the runs that have an intent. */
   def runs(): Set[String] = files().map(_.getPath.getName.stripPrefix("_")).toSet
 
+  /**
+   * True if a file that the run replaced lies in a hidden directory of the run. Then the run was committed, even
+   * if its record is gone. An undo also has the files of the undone run there; these prove nothing.
+   */
+  def hasReplaced(intent: Intent): Boolean = {
+    val prefix = if (intent.undone.isEmpty) RunFolder.Retained else RunFolder.RetainedByUndo
+    ManyFiles.map(intent.folders) { f =>
+      Seq(state.own(f, intent.run), state.closed(f, intent.run))
+        .exists(d => state.byName(d).keys.exists(_.startsWith(prefix)))
+    }.contains(true)
+  }
+
   /** True until the run has been cleaned up. */
   def holds(run: String): Boolean = state.status(state.intent(run)).isDefined
 

@@ -8,7 +8,7 @@ import java.io.IOException
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
-import io.sparkzorder.table.TokenFile
+import io.sparkzorder.table.{DataFormat, TokenFile}
 import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, Paths, RawFiles}
 
 /** How far a committed run is in one folder. The place of the run's token in the folder shows the state. */
@@ -73,13 +73,18 @@ private[sparkzorder] final class RunFolder(
     else FolderState.Overwritten
 
   /**
-   * True when the token is gone and a replaced file is in the run's directory. Another program has either
-   * overwritten the folder without its hidden names, or removed only the token, which is an empty file. The
-   * caller must not decide which of the two has happened.
+   * True when the token is gone and a replaced file is hidden. Another program has either overwritten the
+   * folder without its hidden names, or removed only the token, which is an empty file. The caller must not
+   * decide which of the two has happened.
    */
-  def isInDoubt: Boolean = folderState == FolderState.Overwritten && {
-    val here = state.byName(own)
-    change.replaced.exists(r => here.contains(r.retained)) && folderState == FolderState.Overwritten
+  def isInDoubt: Boolean =
+    folderState == FolderState.Overwritten && hidingReplaced.nonEmpty &&
+      folderState == FolderState.Overwritten
+
+  // in this order, because the end of a conflict moves the files from the first directory to the second
+  private def hidingReplaced: Seq[Path] = Seq(own, closed).filter { d =>
+    val there = state.byName(d)
+    change.replaced.exists(r => there.contains(r.retained))
   }
 
   /**
@@ -92,7 +97,10 @@ private[sparkzorder] final class RunFolder(
   }
 
   def doubt: ZOrderException =
-    ZOrderErrors.folderInDoubt(folder.toString, record.run, own.toString)
+    ZOrderErrors.folderInDoubt(
+      folder.toString,
+      record.run,
+      Some(hidingReplaced).filter(_.nonEmpty).getOrElse(Seq(own)).mkString(" and "))
 
   /** False when the run's directory was removed, or moved away with the folder. */
   def isThere: Boolean = exists(own) || exists(closed)
@@ -212,7 +220,9 @@ private[sparkzorder] final class RunFolder(
   }
 
   /** Makes a token of a conflict in a folder where another program has removed only the run's token. */
-  def putConflict(): Unit = state.write(new Path(own, RunFolder.Conflict), Array.emptyByteArray)
+  def putConflict(): Unit = state.write(
+    new Path(if (exists(own)) own else closed, RunFolder.Conflict),
+    Array.emptyByteArray)
 
   /** Syncs the renames so far, because a disk may not keep their order in a power failure. */
   def sync(): Unit = Durable.directories(fs, Seq(folder, own))
@@ -307,12 +317,14 @@ private[sparkzorder] final class RunFolder(
     ManyFiles.firstProblem(files)(problem)
 
   /**
-   * True for a visible file that is a new file of the run. Only an undo checks the time: any other run has
-   * its id in the name of the file, and a copy of the table may have other times.
+   * True for a visible file that is a new file of the run. Only an undo looks further than at the length: any
+   * other run has its id in the name of the file. In a copy of the table the file may have another time. Then
+   * it is a file of the undo if the undo does not hide that file any more.
    */
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length &&
-      (!bringsBack || a.modified <= 0 || s.getModificationTime == a.modified)
+      (!bringsBack || a.modified <= 0 || s.getModificationTime == a.modified ||
+        !Seq(own, closed).exists(d => exists(new Path(d, a.staged))))
 
   private def exists(path: Path): Boolean = status(path).isDefined
 
@@ -346,6 +358,12 @@ private[sparkzorder] object RunFolder {
   /** The hidden name of a replaced file, by the number of the file in its folder. */
   def retainedName(i: Int): String = s"$Retained$i"
 
+  /**
+   * How the hidden names of files begin that an undo replaces. The files that the undo brings back are in the
+   * same directory, under the names of [[retainedName]].
+   */
+  val RetainedByUndo = s"${Retained}u"
+
   val New = "_new_"
 
   /** The hidden name of a new file until it is visible. */
@@ -353,4 +371,8 @@ private[sparkzorder] object RunFolder {
 
   /** Name of the token while it is beside the data. */
   def tokenName(run: String, suffix: String): String = s"${TokenFile.Prefix}$run$suffix"
+
+  /** The names that [[tokenName]] may give to the token of a run. */
+  def tokenNames(run: String): Seq[String] =
+    DataFormat.all.map(f => tokenName(run, s".${f.name}"))
 }

@@ -115,7 +115,9 @@ private[sparkzorder] final class StateDirectory(
     doneSince(number).map(math.max(_, record.createdMs))
 
   /** Marks a run that was not published in some folder. Its retained files may be the only copy of rows. */
-  def markConflict(number: Long): Unit = write(conflict(number), Array.emptyByteArray)
+  def markConflict(number: Long): Unit =
+    // a mark of another user cannot be written again
+    if (!hasConflict(number)) write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
   /** True while the run's record exists. The record vanishes when another program overwrites the whole table. */

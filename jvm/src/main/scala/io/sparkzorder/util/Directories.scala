@@ -10,6 +10,7 @@ import java.nio.file.{
   Files,
   NoSuchFileException
 }
+import java.nio.file.attribute.PosixFilePermissions
 
 import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
@@ -25,16 +26,21 @@ import org.apache.hadoop.fs.{
 }
 import org.apache.hadoop.fs.permission.FsPermission
 
+import org.apache.spark.internal.Logging
+
 /**
  * Operations on directories that are safe while other processes change the directories, too. Hadoop's local
  * file system does some of these operations in several steps, which are not safe.
  */
-private[sparkzorder] object Directories {
+private[sparkzorder] object Directories extends Logging {
   private val Retries = 3
 
   // `drain` fails after more than this many successive rounds that move no file. A single such round is no
   // failure, because another process may have moved the files first.
   private val MaxIdleRounds = 100
+
+  // the rights of owner, group and others, without the sticky bit
+  private val AllBits = 0x1ff
 
   /**
    * Deletes a file or directory. False if it stays, for example because the process may not remove it. Hadoop's
@@ -70,7 +76,8 @@ private[sparkzorder] object Directories {
    * files into `from` until it is removed, but not afterwards: their renames fail then. If another process removes
    * `to`, this method stops. On local disk, a moved file replaces a file of the same name in `to`.
    *
-   * @throws java.io.IOException when a file cannot be moved, for example because its name is taken on HDFS
+   * @throws java.io.IOException when a file cannot be moved, for example because its name is taken on HDFS, or
+   *   when `to` belongs to another user and more users may list it than `from`
    */
   def drain(fs: FileSystem, from: Path, to: Path, conf: Configuration): Unit = {
     var left = list(fs, from)
@@ -78,7 +85,14 @@ private[sparkzorder] object Directories {
     if (left.isDefined) {
       make(fs, to, conf)
       // only if `to` exists now
-      list(fs, to).foreach(_ => copyBits(fs, from, to))
+      list(fs, to).foreach { _ =>
+        try copyBits(fs, from, to)
+        catch {
+          // only the owner of `to` may change its bits: the process of another user has made it
+          case e: IOException if isNotMoreOpen(fs, to, from) =>
+            logWarning(s"$to keeps its permissions, because it belongs to another user: $e")
+        }
+      }
     }
     var idle = 0
     while (left.isDefined) {
@@ -133,16 +147,26 @@ private[sparkzorder] object Directories {
 
   /**
    * Copies the permission bits. Uses `java.nio` on local disk, because Hadoop's local file system starts another
-   * process to read the bits.
+   * process to read and to set the bits.
    */
   private def copyBits(fs: FileSystem, from: Path, to: Path): Unit =
     try {
       if (RawFiles.isLocal(fs)) {
         val bits = Files.getPosixFilePermissions(RawFiles.local(from))
         Files.setPosixFilePermissions(RawFiles.local(to), bits)
-      } else fs.setPermission(to, new FsPermission(fs.getFileStatus(from).getPermission.toShort))
+      } else fs.setPermission(to, bits(fs, from))
     } catch {
       case _: UnsupportedOperationException | _: FileNotFoundException => ()
       case _: NoSuchFileException => () // another process has removed one of the directories
     }
+
+  /** True if `directory` gives no user a right that `other` does not give, or if one of them is gone. */
+  private def isNotMoreOpen(fs: FileSystem, directory: Path, other: Path): Boolean =
+    Try(bits(fs, directory).toShort & ~bits(fs, other).toShort & AllBits).toOption.forall(_ == 0)
+
+  private def bits(fs: FileSystem, path: Path): FsPermission =
+    if (RawFiles.isLocal(fs)) {
+      val posix = Files.getPosixFilePermissions(RawFiles.local(path))
+      FsPermission.valueOf(s"-${PosixFilePermissions.toString(posix)}")
+    } else new FsPermission(fs.getFileStatus(path).getPermission.toShort)
 }

@@ -24,6 +24,9 @@ object WriterModels {
       }
   }
 
+  def renameFile(from: String, to: String): Program[Unit] =
+    change("rename file")(d => d.rename(from, to).getOrElse(d))
+
   /** ALTER TABLE RENAME PARTITION, or `mv`: the folder with all that is in it. */
   def move(from: String, to: String): Program[Unit] = change("move folder") { d =>
     d.renameDirectory(from, to).fold(d)(_.note(FolderMoved(from, to)))
@@ -56,6 +59,10 @@ object WriterModels {
         d.get(p).exists(c => !c.isInstanceOf[Rows]) && !p.split('/').last.startsWith("_"))
       .foldLeft(d)((now, p) => now.delete(p))
   }
+
+  /** The same, also below hidden names: the token that ABANDON puts into a folder in doubt has no bytes. */
+  def cleanConflict(directories: Seq[String]): Program[Unit] = change("remove _conflict")(d =>
+    directories.foldLeft(d)((now, own) => now.delete(s"$own/_conflict")))
 
   /**
    * INSERT OVERWRITE of a partition, and of a whole table with `_zorder/` in it, as Spark does it on

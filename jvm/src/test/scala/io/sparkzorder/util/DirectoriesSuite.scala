@@ -5,8 +5,14 @@ package io.sparkzorder.util
 
 import java.io.IOException
 import java.nio.channels.ClosedByInterruptException
+import java.nio.file.Files
+import java.nio.file.attribute.PosixFilePermissions
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.{FileStatus, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.security.AccessControlException
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.StateTestBase
@@ -86,6 +92,32 @@ class DirectoriesSuite extends StateTestBase {
       assert(state.byName(from).keySet === Set("_old_0"))
       Directories.drain(state.fs, from, to, conf)
       assert(!state.fs.exists(from) && state.byName(to).keySet === Set("_old_0"))
+    }
+  }
+
+  test("a directory that another user has made: its bits stay, and the files are moved into it") {
+    def posix(path: Path) = java.nio.file.Paths.get(path.toUri.getPath)
+    def bits(path: Path) = PosixFilePermissions.toString(Files.getPosixFilePermissions(posix(path)))
+    for ((ofTo, isMoved) <- Seq("rwxrwxr-x" -> true, "rwxrwx---" -> true, "rwxrwxrwx" -> false)) {
+      withScheme("faulty") { (_, state) =>
+        state.create()
+        val (from, to) = (new Path(state.home, "_from"), new Path(state.home, "_to"))
+        for ((d, b) <- Seq(from -> "rwxrwxr-x", to -> ofTo)) {
+          state.fs.mkdirs(d)
+          Files.setPosixFilePermissions(posix(d), PosixFilePermissions.fromString(b))
+        }
+        state.write(new Path(from, "_old_0"), Array[Byte](1))
+        val foreign = new FaultyFileSystem {
+          override def setPermission(path: Path, bits: FsPermission): Unit =
+            throw new AccessControlException(s"not the owner of $path")
+        }
+        foreign.initialize(state.fs.getUri, conf)
+        // files do not move to where more users can list them
+        val moved = Try(Directories.drain(foreign, from, to, conf))
+        assert(moved.isSuccess === isMoved, s"$ofTo: $moved")
+        assert(state.byName(if (isMoved) to else from).keySet === Set("_old_0"))
+        assert(bits(to) === ofTo)
+      }
     }
   }
 }

@@ -19,8 +19,8 @@ import io.sparkzorder.commands.{TableAction, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
-import io.sparkzorder.log.{ChangeCopy, Record, TableLog}
-import io.sparkzorder.log.publish.{Committer, Markers, Undo, UndoClaim}
+import io.sparkzorder.log.{ChangeCopy, Intent, Record, TableLog}
+import io.sparkzorder.log.publish.{Cleanup, Committer, Markers, Undo, UndoClaim}
 import io.sparkzorder.sources.plain.TrustedStores
 import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
@@ -140,9 +140,10 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         retainMs)
     } catch {
       case t: Throwable =>
-        // After the commit the claimed files belong to the table, and the next run publishes them.
+        // After the commit the claimed files belong to the table, and the next run publishes them. If another
+        // program has removed the record, files that the undo has replaced prove the commit.
         if (!holds(_.commitOf(runId).isDefined)) {
-          try claim.giveBack(folders)
+          try new Cleanup(state, user).discard(Intent(runId, folders, Some(undone.run)))
           catch { case NonFatal(e) => t.addSuppressed(e) }
         }
         // Another undo aborts this run before it takes the claimed files. If this happened, the error is only a

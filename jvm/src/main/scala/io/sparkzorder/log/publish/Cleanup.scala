@@ -11,7 +11,6 @@ import org.apache.hadoop.security.UserGroupInformation
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.table.{OrcFiles, ParquetFiles}
 import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 
 /**
@@ -49,11 +48,11 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
    * record was removed. If somebody restores the record, the new files are needed to publish the run.
    */
   def discard(intent: Intent): Unit = intent.undone match {
+    case _ if intents.hasReplaced(intent) =>
+      logWarning(s"run ${intent.run} has replaced files and has no record, so its files stay")
     case Some(undone) =>
       new UndoClaim(state, undone, intent.run, user).giveBack(intent.folders)
       intents.remove(intent.run)
-    case None if ManyFiles.map(intent.folders)(hasReplaced(_, intent.run)).contains(true) =>
-      logWarning(s"run ${intent.run} has replaced files and has no record, so its files stay")
     case None =>
       ManyFiles.map(intent.folders) { f =>
         discardIn(state.own(f, intent.run))
@@ -63,20 +62,14 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       intents.remove(intent.run)
   }
 
-  private def hasReplaced(folder: String, run: String): Boolean =
-    Seq(state.own(folder, run), state.closed(folder, run))
-      .exists(d => state.byName(d).keys.exists(_.startsWith(RunFolder.Retained)))
-
   /**
    * Removes a token that is already visible in the folder, if the run has replaced nothing there. The token is
    * visible if another program has removed the record of the run while the run was being published.
    */
   private def discardToken(folder: String, run: String): Unit =
     if (state.status(state.own(folder, run)).isEmpty) {
-      Seq(ParquetFiles, OrcFiles).foreach { f =>
-        val token = RunFolder.tokenName(run, s".${f.name}")
-        state.fs.delete(Paths.child(state.folder(folder), token), false)
-      }
+      RunFolder.tokenNames(run).foreach(token =>
+        state.fs.delete(Paths.child(state.folder(folder), token), false))
     }
 
   /**

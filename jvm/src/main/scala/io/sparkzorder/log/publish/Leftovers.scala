@@ -74,7 +74,7 @@ private[sparkzorder] final class Leftovers(
   }.filter(_.directories.nonEmpty)
 
   /**
-   * Hidden files of runs without a record, which are still working or have died. If such a run has retained
+   * Hidden files of runs without a record, which are still working or have died. If such a run has replaced
    * files, it was committed, and its record was removed later. All its files are then unproven, also the
    * new files.
    */
@@ -82,8 +82,7 @@ private[sparkzorder] final class Leftovers(
     ManyFiles.map(intents.filter(i => log.commitOf(i._2.run).isEmpty)) { case (file, intent) =>
       val own = directories(Leftover.Staged, intent).map(_._2)
       val kind =
-        if (intent.undone.isEmpty && own.exists(l => hasOld(l.path))) Leftover.Unproven
-        else Leftover.Staged
+        if (new Intents(state).hasReplaced(intent)) Leftover.Unproven else Leftover.Staged
       of(kind, file, intent, own)
     }
 

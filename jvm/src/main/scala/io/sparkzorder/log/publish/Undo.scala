@@ -8,7 +8,7 @@ import scala.annotation.tailrec
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log._
-import io.sparkzorder.util.{Directories, FileMove, ManyFiles}
+import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
 
 /**
  * The undo of one run: the files that the run added go, and the files that it replaced come back under their
@@ -109,11 +109,8 @@ private[sparkzorder] final class Undo(
 
 private[sparkzorder] object Undo {
 
-  /**
-   * The hidden name of file number `i` that an undo replaces. The files that the undo brings back are in the
-   * same directory under other names.
-   */
-  def retainedName(i: Int): String = s"${RunFolder.Retained}u$i"
+  /** The hidden name of file number `i` that an undo replaces. */
+  def retainedName(i: Int): String = s"${RunFolder.RetainedByUndo}$i"
 
   /** The runs whose directories may hold the files that `run` replaced: `run` itself, and undos of it. */
   def keepers(state: StateDirectory, run: String): Seq[String] =
@@ -181,7 +178,10 @@ private[sparkzorder] final class UndoClaim(
   /** Removes the intents of the aborted undos. Called when the undo is published. */
   def settle(): Unit = known.foreach(intents.remove)
 
-  /** Gives the files back after a failure, apart from those that another undo has claimed meanwhile. */
+  /**
+   * Gives the files back after a failure, apart from those that another undo has claimed meanwhile. Must not be
+   * called for an undo that has replaced a file ([[Cleanup.discard]] checks this).
+   */
   def giveBack(folders: Seq[String]): Unit = {
     ManyFiles.map(folders)(giveBackIn)
     def isKept = folders.exists(kept(_).exists(state.fs.exists))
@@ -201,6 +201,12 @@ private[sparkzorder] final class UndoClaim(
     val (own, closed) = (state.own(folder, run), state.closed(folder, undone))
     state.fs.delete(new Path(own, ChangeCopy.name(run, folder)), false)
     rename(folder, RunFolder.Waiting, RunFolder.Finished)
+    // the token is visible if another program has removed the record while the undo was being published
+    RunFolder.tokenNames(run).foreach(token =>
+      FileMove.rename(
+        state.fs,
+        Paths.child(state.folder(folder), token),
+        new Path(own, RunFolder.Finished)))
     drain(own, closed)
     // Another undo may empty and remove `closed` at the same time. If files then remain in `own`, this method
     // moves them again.

@@ -23,14 +23,22 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   private def takeToken(dir: File): Boolean = token(dir).exists(_.delete())
 
-  /** Kills a run at each rename, or at one of them, and takes something away, unless it is not there. */
-  private def atKills(step: Int, take: File => Boolean = takeToken)(
+  /**
+   * Kills a statement at each rename, or at one of them, and takes something away, unless it is not there.
+   *
+   * @param prepare makes the table ready for the statement, and returns the statement
+   */
+  private def atKills(
+      step: Int,
+      take: File => Boolean = takeToken,
+      prepare: File => String = statement(_))(
       body: (File, Map[Any, Int], Boolean) => Unit): Unit = {
     var (k, more, taken) = (first(step), true, 0)
     while (more) withTableDir { dir =>
       write(shuffled(100, 3), dir)
       val expected = bag(read(dir))
-      more = killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2 && step == 1
+      val killed = prepare(dir)
+      more = killedAt(k)(isPublishing)(sql(killed).collect())._2 && step == 1
       val lost = take(dir)
       if (lost) taken += 1
       body(dir, expected, lost)
@@ -218,6 +226,32 @@ class LostTokenSuite extends FaultyTables with Steps {
       }
   }
 
+  testSteps("VACUUM LAYOUT keeps the files of an UNDO without its record", quick = 9) {
+    step =>
+      def record(dir: File) = new File(dir, "_zorder/_commits/_2")
+      def away(dir: File) = new File(s"$dir.record")
+      def undo(dir: File) = {
+        sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect()
+        s"UNDO LAYOUT ${faulty(dir)}"
+      }
+      atKills(step, dir => token(dir).isDefined && record(dir).renameTo(away(dir)), undo) {
+        (dir, expected, lost) =>
+          val hasReplaced = snapshot(dir).keys.exists(_.contains("_old_u"))
+          sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+          if (lost) {
+            if (hasReplaced) assert(away(dir).renameTo(record(dir)))
+            else {
+              // the undo has left the table as it was
+              sql(s"OPTIMIZE '$dir' ZORDER BY b DRY RUN").collect()
+              one(s"UNDO LAYOUT '$dir'")
+            }
+          }
+          sql(s"RECOVER LAYOUT '$dir'").collect()
+          assert(bag(read(dir)) === expected)
+          checkState(dir)
+      }
+  }
+
   testSteps(
     "readers, RECOVER and OPTIMIZE name what is in doubt; ABANDON brings the old files back",
     quick = 6) {
@@ -246,6 +280,29 @@ class LostTokenSuite extends FaultyTables with Steps {
         checkState(dir)
       }
       assert(inDoubt > 2 / step)
+  }
+
+  testSteps("a conflict that is ended half, and somebody removes its token", quick = 12) {
+    step =>
+      var (k, more, taken, inDoubt) = (first(step), true, 0, Seq.empty[Int])
+      while (more) withTableDir { dir =>
+        write(shuffled(100, 3), dir)
+        val expected = bag(read(dir))
+        // killed when the replaced files are hidden, and some new ones visible
+        assert(killedAt(6)(isPublishing)(sql(statement(dir)).collect())._2)
+        more = killedAt(k)((o, _) => o != "list" && o != "open")(
+          sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2 && step == 1
+        val isLost = snapshot(dir).keys.filter(_.endsWith("/_conflict"))
+          .map(new File(dir, _).delete()).toSeq.contains(true)
+        if (isLost) taken += 1
+        if (!wholeOrInDoubt(dir, expected)) inDoubt :+= k
+        sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+        assert(bag(read(dir)) === expected, s"killed at $k")
+        checkState(dir)
+        k += step
+      }
+      info(s"$taken tokens, in doubt when killed at ${inDoubt.mkString(" ")}")
+      assert(taken > 8 / step && inDoubt.size > 6 / step)
   }
 
   testSteps("where the hidden directory is gone as well the folder was overwritten", quick = 6) {

@@ -200,4 +200,21 @@ class UndoFailureSuite extends UndoTestBase with Steps {
       assert(part(now, "p=1") - name === part(after, "p=1"))
     }
   }
+
+  test(
+    "the record of an UNDO vanishes while the UNDO is published: the record makes the table whole") {
+    withOptimized { (dir, _, after) =>
+      val expected = bag(read(dir))
+      val (record, away) = (new File(dir, "_zorder/_commits/_2"), new File(s"$dir.record"))
+      val publishing = (o: String, p: Path) => o == "rename" && p.getName == "_old_u0"
+      meanwhile(publishing)(assert(record.renameTo(away))) {
+        fails("ZORDER_STATE_LOST")(sql(s"UNDO LAYOUT ${faulty(dir)}"))
+      }
+      assert(live(dir) !== after)
+      assert(away.renameTo(record))
+      one(s"RECOVER LAYOUT '$dir'")
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+  }
 }

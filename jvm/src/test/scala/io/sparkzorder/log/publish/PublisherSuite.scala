@@ -96,19 +96,20 @@ class PublisherSuite extends PublisherTestBase {
       Option(f.listFiles).toSeq.flatten.foreach(touch)
       assert(f.setLastModified(5000000L))
     }
-    for (n <- 0 to steps.size) withTable { (dir, state) =>
-      val _ = committed(dir, state)
-      steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
-      touch(dir)
-      Try(new Publisher(stateOf(dir)).rollForward())
-      assert(state.isDone(1), s"step $n")
-      val root = visible(dir)
-      assert(root === Set("a", "b") || root === Set("n1", "n2"), s"step $n")
-      // not one of its files had been moved
-      assert(visible(dir, "p=1") === Set("a", "c"), s"step $n")
-      assert(text(dir, "p=1/c") === "old p=1/c")
-      new Publisher(stateOf(dir)).rollForward()
-    }
+    for (n <- 0 to steps.size; kind <- Seq(Record.Optimize, Record.Undo))
+      withTable { (dir, state) =>
+        assert(state.createRecord(1, timed(dir, stage(dir, state, "run", folders), kind)))
+        steps.take(n).foreach { case (from, to) => rename(dir, from, to) }
+        touch(dir)
+        Try(new Publisher(stateOf(dir)).rollForward())
+        assert(state.isDone(1), s"step $n")
+        val root = visible(dir)
+        assert(root === Set("a", "b") || root === Set("n1", "n2"), s"step $n")
+        // not one of its files had been moved
+        assert(visible(dir, "p=1") === Set("a", "c"), s"step $n")
+        assert(text(dir, "p=1/c") === "old p=1/c")
+        new Publisher(stateOf(dir)).rollForward()
+      }
   }
 
   test("files that were hidden and then removed: the new files, which have their rows, are kept") {
@@ -155,23 +156,36 @@ class PublisherSuite extends PublisherTestBase {
     }
   }
 
+  // as OPTIMIZE and UNDO do, the record notes when the new files were written
+  private def timed(dir: File, record: Record, kind: String): Record = record.copy(
+    kind = kind,
+    undone = if (kind == Record.Undo) Some(id("undone")) else None,
+    changes = record.changes.map(c =>
+      c.copy(added = c.added.map { a =>
+        val file = new File(new File(dir, c.folder), s"$own/${a.staged}")
+        a.copy(modified = file.lastModified)
+      })))
+
   test("ABANDON of a half-published copy without times: old files or new ones, never both") {
-    withTable { (dir, state) =>
-      val record = stage(dir, state, "run", folders)
-      // as OPTIMIZE does, it notes when the new files were written
-      val timed = record.copy(changes = record.changes.map(c =>
-        c.copy(added = c.added.map { a =>
-          val file = new File(new File(dir, c.folder), s"$own/${a.staged}")
-          a.copy(modified = file.lastModified)
-        })))
-      assert(state.createRecord(1, timed))
+    for (kind <- Seq(Record.Optimize, Record.Undo)) withTable { (dir, state) =>
+      assert(state.createRecord(1, timed(dir, stage(dir, state, "run", folders), kind)))
       // the replaced files are hidden, and one new file is visible
       steps.take(4).foreach { case (from, to) => rename(dir, from, to) }
       assert(new File(dir, "n1").setLastModified(1000))
       for (i <- 0 to 1) assert(new File(dir, s"$own/_old_$i").setLastModified(1000))
       new Publisher(state).abandonAll("somebody")
-      assert(visible(dir) === Set("a", "b"))
+      assert(visible(dir) === Set("a", "b"), kind)
       assert(text(dir, "a") === "old a" && text(dir, "b") === "old b")
+    }
+  }
+
+  test("a mark of a conflict that exists is not written again: it may be of another user") {
+    withScheme("faulty") { (_, state) =>
+      state.create()
+      state.markConflict(1)
+      FaultyFileSystem.withHook((o, p) => if (o == "create") fail(s"writes $p"))(
+        state.markConflict(1))
+      assert(state.hasConflict(1))
     }
   }
 

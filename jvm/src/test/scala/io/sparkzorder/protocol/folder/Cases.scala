@@ -13,6 +13,7 @@ final case class Case(
     overwritten: Set[String] = Set.empty,
     sparing: Boolean = false,
     exclusive: Boolean = false,
+    recordLost: Boolean = false,
     prepare: (Statements, Disk) => Disk = (_, d) => d) {
 
   def explore(fault: Fault.Value = Fault.None): Explored = {
@@ -21,7 +22,8 @@ final case class Case(
       folders.map { case (f, files) => f -> files.values.flatten.toSeq },
       overwritten,
       sparing,
-      fault)
+      fault,
+      recordLost)
     val mortal = actors.map(_._1).filter(Case.Mortal).toSet
     new Explorer(mortal, crashes, rules.always, rules.atEnd)
       .explore(prepare(statements, disk), actors.map { case (n, p) => Actor(n, p(statements)) })
@@ -263,6 +265,45 @@ object Case {
     Set(p),
     prepare = (s, d) => Actor.run(s.optimize("r1"), d)._1)
 
+  private def undoing(name: String, actors: Seq[Who]) =
+    Case(name, small, actors, prepare = (s, d) => Actor.run(s.optimize("r1"), d)._1)
+  val undoneVacuumed = undoing("UNDO, VACUUM, crash", Seq(undo, vacuum))
+  val undoneAbandoned = undoing("UNDO, ABANDON, crash", Seq(undo, abandon))
+  val undoneExpired =
+    undoing("UNDO, VACUUM of what expired, recoverer, crash", Seq(undo, expiry, recoverer))
+  val undoneMoved =
+    undoing("UNDO, a folder is moved, recoverer, crash", Seq(undo, mover, recoverer))
+  val undoneCleaned =
+    undoing("UNDO, a cleaner of empty files, ABANDON, crash", Seq(undo, cleaner, abandon))
+  private val oldRemover: Who = "remover" -> (_ => SparingWriter.remove(s"$p/a"))
+  val undoneRemoved = undoing(
+    "UNDO, somebody removes a file of the undone run, recoverer, crash",
+    Seq(undo, newRemover, recoverer))
+  val undoneOldRemoved = undoing(
+    "UNDO, somebody removes a file that came back, recoverer, crash",
+    Seq(undo, oldRemover, recoverer))
+  private val recordRestorer: Who =
+    "restorer of the record" -> (s => WriterModels.renameFile("t/away", At.record(2)))
+  val undoneRecordLost = Case(
+    "UNDO killed with the files of the undone run hidden, its record removed, VACUUM, the record restored",
+    small,
+    Seq(vacuum, recordRestorer),
+    1,
+    recordLost = true,
+    prepare = (s, d) => {
+      val done = Actor.run(s.optimize("r1"), d)._1
+      Actor.runUntil(s.undo("u1"), done)(_.rows(s"$p/n-r1-0-0").isEmpty)
+        .rename(At.record(2), "t/away").get
+    })
+  private val conflictCleaner: Who = "cleaner of hidden empty files" -> (_ =>
+    WriterModels.cleanConflict(Seq(At.own(p, "r1"), At.closed(p, "r1"))))
+  val cleanedWhileEnded = Case(
+    "a run killed with its old files hidden, ABANDON, a cleaner of hidden empty files, reader, crash",
+    small,
+    Seq(abandon, conflictCleaner, reader),
+    1,
+    prepare = hidden)
+
   val twoPasses = Case(
     "rewriter in two passes, appender, recoverer, crash",
     twoOfTwo,
@@ -318,6 +359,15 @@ object Case {
     lateTask,
     restored,
     copied,
+    cleanedWhileEnded,
+    undoneVacuumed,
+    undoneExpired,
+    undoneAbandoned,
+    undoneMoved,
+    undoneCleaned,
+    undoneRemoved,
+    undoneOldRemoved,
+    undoneRecordLost,
     twoPasses,
     twoPassesGoOn,
     twoPassesOverwritten,

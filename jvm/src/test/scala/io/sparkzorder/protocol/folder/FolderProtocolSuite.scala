@@ -63,5 +63,7 @@ class FolderProtocolSuite extends AnyFunSuite {
   catches(Fault.NoCopies, moved, "missing", "still there")
   catches(Fault.MovedUnseen, readersOfMoved, "missed")
   catches(Fault.MergeReturned, restored, "twice")
+  catches(Fault.DoubtInOwn, cleanedWhileEnded, "missing", "missed")
+  catches(Fault.GiveAllBack, undoneRecordLost, "missing", "in doubt", "twice")
   catches(Fault.DiscardAll, overwrittenTable(true), "is nowhere")
 }

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.protocol.folder
 
-import io.sparkzorder.protocol.{Finished, Program, Rows}
+import io.sparkzorder.protocol.{Finished, Forget, Program, Rows}
 import io.sparkzorder.protocol.Program._
 
 /** Where the token of a run is in a folder: it moves from the first to the second, and then to one of two. */
@@ -24,7 +24,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   private def original(o: Old) = s"$folder/${o.name}"
   private def visible(a: New) = s"$folder/${a.name}"
   private def kept(in: String, o: Old) = s"$in/_old_${o.index}"
-  private def hidden(in: String, a: New) = s"$in/_new_${a.index}"
+  private def hidden(in: String, a: New) = s"$in/${a.hidden}"
 
   /** Where the run's token is: it moves in this order, and so it is looked for. */
   def token: Program[Token.Value] = {
@@ -43,7 +43,8 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
     if (fault == Fault.GuessOverwritten) Finished(false)
     else token.flatMap {
       case Token.Gone => for {
-          hides <- any(change.old)(o => exists(kept(own, o)))
+          hides <- any(if (fault == Fault.DoubtInOwn) Seq(own) else Seq(own, closed))(d =>
+            look("hides replaced?")(now => change.old.exists(o => now.get(kept(d, o)).isDefined)))
           again <- token
         } yield hides && again == Token.Gone
       case _ => Finished(false)
@@ -63,8 +64,12 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
     exists(own).flatMap(if (_) Finished(true) else exists(closed))
 
   /** ABANDON says that nobody has overwritten the folder. */
-  def putConflict: Program[Unit] = Program.change("put conflict")(d =>
-    d.put(s"$own/_conflict", io.sparkzorder.protocol.Text("")).getOrElse(d))
+  def putConflict: Program[Unit] = exists(own).flatMap { there =>
+    Program.change("put conflict")(d =>
+      d.put(
+        s"${if (there) own else closed}/_conflict",
+        io.sparkzorder.protocol.Text("")).getOrElse(d))
+  }
 
   def hideAgain: Program[Unit] = each(change.added) { a =>
     content(visible(a)).flatMap(c =>
@@ -136,7 +141,7 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   def resolve(restore: Boolean): Program[Unit] = {
     val in = if (fault == Fault.OpenDoor) own else closed
     for {
-      _ <- if (fault == Fault.OpenDoor) unit else drain(own, closed)
+      _ <- if (fault == Fault.OpenDoor) unit else FolderSteps.drain(folder, own, closed, exclusive)
       _ <- each(change.added) { a =>
         content(visible(a)).flatMap(c =>
           if (c.contains(a.content)) move(visible(a), hidden(in, a)) else Finished(false))
@@ -145,7 +150,9 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
       else each(change.old) { o =>
         exists(original(o)).flatMap(if (_) Finished(false) else move(kept(in, o), original(o)))
       }
-      _ <- each(change.added)(a => Program.change("delete new")(_.delete(hidden(in, a))))
+      // the files that an undo was to bring back stay
+      _ <- each(change.added.filter(_.index < New.Kept))(a =>
+        Program.change("delete new")(_.delete(hidden(in, a))))
       // of a folder whose overwriter has failed half way: it took our directory, and not this
       _ <- Program.change("delete token")(_.delete(shown))
       _ <- if (fault == Fault.OpenDoor) unit
@@ -174,23 +181,40 @@ final class FolderSteps(fault: Fault.Value, exclusive: Boolean, run: String, cha
   private def content(path: String): Program[Option[Rows]] = look("status")(_.rows(path))
 
   private def move(from: String, to: String): Program[Boolean] =
+    FolderSteps.move(from, to, exclusive)
+}
+
+object FolderSteps {
+
+  def move(from: String, to: String, exclusive: Boolean): Program[Boolean] =
     step(s"rename ${from.split('/').last} to ${to.split('/').last}")(d =>
       if (exclusive && d.get(to).isDefined) (d, false)
       else d.rename(from, to).map(_ -> true).getOrElse(d -> false))
 
-  /** Empties a directory into another one and removes it; others may put files into it until then. */
-  private def drain(from: String, to: String): Program[Unit] =
-    look("list own")(_.list(from)).flatMap {
+  /**
+   * Empties a directory of a folder into another one and removes it; others may put files into it until then.
+   *
+   * @param at all that what comes after depends on. Two actors may move the same files to and fro
+   */
+  def drain(
+      folder: String,
+      from: String,
+      to: String,
+      exclusive: Boolean,
+      at: Option[Any] = None): Program[Unit] = {
+    def round = look("list own")(_.list(from)).flatMap {
       case None => unit
       case Some(names) =>
         for {
           _ <- Program.change("make closed")(d =>
             if (d.directories(folder)) d.makeDirectories(to) else d)
-          _ <- each(names)(n => move(s"$from/$n", s"$to/$n"))
+          _ <- each(names)(n => move(s"$from/$n", s"$to/$n", exclusive))
           removed <- step("remove own")(d =>
             d.removeDirectory(from).map(_ -> true).getOrElse(d -> false))
           there <- look("closed there?")(_.directories(to))
-          _ <- if (removed || !there) unit else drain(from, to)
+          _ <- if (removed || !there) unit else drain(folder, from, to, exclusive, at)
         } yield ()
     }
+    at.fold(round)(label => Forget((label, from, to), round))
+  }
 }

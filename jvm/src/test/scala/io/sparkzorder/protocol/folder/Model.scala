@@ -34,6 +34,12 @@ object Fault extends Enumeration {
   /** A folder whose token is gone counts as overwritten, although replaced files are hidden. */
   val GuessOverwritten: Value = Value
 
+  /** Doubt is seen only where a run hides files first, and not where the end of a conflict moves them. */
+  val DoubtInOwn: Value = Value
+
+  /** An undo that finds no record of itself gives back all that it has. */
+  val GiveAllBack: Value = Value
+
   /** A folder is looked for by its name alone, and not by the copy of its change. */
   val NoCopies: Value = Value
 
@@ -45,7 +51,27 @@ object Fault extends Enumeration {
 }
 
 final case class Old(index: Int, name: String, content: Rows)
-final case class New(index: Int, name: String, content: Rows)
+final case class New(index: Int, name: String, content: Rows) {
+
+  /** The hidden name. An undo brings a file back that another run has hidden. */
+  def hidden: String = if (index < New.Kept) s"_new_$index" else s"_old_${index - New.Kept}"
+}
+
+object New {
+
+  /** From this index on, a file of an undo: the undone run has hidden it as an old one of the index without this. */
+  val Kept = 200
+}
+
+object Old {
+
+  /** From this index on, a file that an undo replaces. */
+  val ByUndo = 100
+
+  def isOfUndo(hidden: String): Boolean =
+    hidden.startsWith("_old_") && hidden.stripPrefix("_old_").toInt >= ByUndo
+}
+
 final case class Change(folder: String, old: Seq[Old], added: Seq[New])
 
 /** @param undone the run that this one undoes: its directories become those of this run */

@@ -23,7 +23,8 @@ final class Rules(
     original: Map[String, Seq[String]],
     overwritten: Set[String],
     sparing: Boolean,
-    fault: Fault.Value) {
+    fault: Fault.Value,
+    recordLost: Boolean = false) {
   private val statements = new Statements(fault)
 
   /** The folder where rows of a folder are, after all moves. */
@@ -85,7 +86,7 @@ final class Rules(
   private val commitStays = Invariant(
     "the commit is exclusive",
     s =>
-      if (overwritten("t")) None
+      if (overwritten("t") || recordLost) None
       else s.disk.events.collect { case RunCommitted(n, run) => n -> run }.flatMap {
         case (n, run) =>
           s.disk.get(At.record(n)) match {
@@ -132,11 +133,11 @@ final class Rules(
 
   /** While a folder is in doubt, a reader gets the error. The reader of the model knows the first run of a folder. */
   private def inDoubt(disk: Disk): Option[String] = {
-    val isOfPasses = disk.events.exists {
-      case RunCommitted(_, run) => Statements.isOfPasses(run)
+    val isLater = disk.events.exists {
+      case RunCommitted(_, run) => Statements.isOfPasses(run) || Statements.isUndo(run)
       case _ => false
     }
-    if (isOfPasses) None else readInDoubt(disk)
+    if (isLater) None else readInDoubt(disk)
   }
 
   private def readInDoubt(disk: Disk): Option[String] = {

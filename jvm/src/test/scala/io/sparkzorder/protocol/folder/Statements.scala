@@ -113,7 +113,8 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
   /** The intent, before anything is made in a folder. */
   private def note(run: Run): Program[Unit] = change("note intent") { d =>
     val made = d.makeDirectories(At.commits).makeDirectories(At.runs)
-    made.put(At.intent(run.id), Text(run.changes.map(_.folder).mkString(","))).get
+    val undone = run.undone.map("|" + _).getOrElse("")
+    made.put(At.intent(run.id), Text(run.changes.map(_.folder).mkString(",") + undone)).get
   }
 
   /** One step: nobody but a clean-up looks at the files of a run that is not committed. */
@@ -141,7 +142,7 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
           d.get(At.intent(run.id)).isDefined && run.changes.forall { c =>
             val own = At.own(c.folder, run.id)
             d.get(s"$own/_waiting").isDefined &&
-            c.added.forall(a => d.get(s"$own/_new_${a.index}").isDefined)
+            c.added.forall(a => d.get(s"$own/${a.hidden}").isDefined)
           })
         _ <- if (whole) unit else Failed("ZORDER_CONFLICT files of this run were removed")
         last = newer.lastOption.getOrElse(checkedTo)
@@ -186,17 +187,32 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
 
   /** VACUUM: what a run left that did not commit, after a record that it must not commit any more. */
   def vacuum: Program[Unit] = for {
-    intents <- look("list intents")(d =>
-      d.list(At.runs).getOrElse(Nil).flatMap(n =>
-        d.get(s"${At.runs}/$n").collect { case Text(folders) =>
-          n.drop(1) -> folders.split(',').toSeq
-        }))
-    _ <- each(intents) { case (id, folders) => Forget(("clean", id, folders), clean(id, folders)) }
+    found <- intents
+    _ <- each(found)(i => Forget(("clean", i, found), clean(i, found)))
   } yield ()
 
+  private case class Noted(id: String, folders: Seq[String], undone: Option[String])
+
+  private val intents: Program[Seq[Noted]] = look("list intents")(d =>
+    d.list(At.runs).getOrElse(Nil).flatMap(n =>
+      d.get(s"${At.runs}/$n").collect { case Text(text) =>
+        val (folders, undone) = text.span(_ != '|')
+        Noted(n.drop(1), folders.split(',').toSeq, Some(undone.drop(1)).filter(_.nonEmpty))
+      }))
+
   /** VACUUM with every retention over: the replaced files of runs that are done without a conflict. */
-  def expire: Program[Unit] = log.all.flatMap(all =>
-    each(all.collect { case (n, r, true) if !r.aborts => n -> r.run }) { case (n, run) =>
+  def expire: Program[Unit] = for {
+    all <- log.all
+    noted <- intents
+    committed = all.map(_._2.run.id).toSet
+    claimed = noted.filterNot(i => committed(i.id)).flatMap(_.undone).toSet
+    _ <- expire(all.collect {
+      case (n, r, true) if !r.aborts && !claimed(r.run.id) => n -> r.run
+    })
+  } yield ()
+
+  private def expire(runs: Seq[(Int, Run)]): Program[Unit] =
+    each(runs) { case (n, run) =>
       look("conflict?")(_.get(At.conflict(n)).isDefined).flatMap {
         if (_) unit
         else each(run.changes) { c =>
@@ -204,24 +220,67 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
             c.added.forall(a => d.rows(s"${c.folder}/${a.name}").contains(a.content))).flatMap {
             p =>
               if (p) {
-                change("expire")(_.deleteTree(At.own(c.folder, run.id)))
+                change("expire")(_.deleteTree(At.own(c.folder, run.id))
+                  .deleteTree(At.closed(c.folder, run.id)))
               } else unit
           }
         }.map(_ => ())
       }
-    }.map(_ => ()))
+    }.map(_ => ())
 
-  private def clean(id: String, folders: Seq[String]): Program[Unit] = log.all.flatMap { all =>
+  private def clean(i: Noted, found: Seq[Noted]): Program[Unit] = log.all.flatMap { all =>
     val last = all.lastOption.map(_._1).getOrElse(0)
-    def remove = for {
-      _ <- each(folders)(f => change("clean")(removeOwn(_, f, id)))
-      _ <- change("clean intent")(_.delete(At.intent(id)))
-    } yield ()
-    if (all.exists(r => !r._2.aborts && r._2.run.id == id)) unit
-    else if (all.exists(r => r._2.aborts && r._2.run.id == id) || fault == Fault.CleanUnseen) remove
-    else log.create(last + 1, Numbered(Run(id, Nil), aborts = true)).flatMap {
-      if (_) log.markDone(last + 1, id).flatMap(_ => remove) else clean(id, folders)
+    def remove = i.undone match {
+      case Some(undone) => giveBack(i, undone, ("clean", i, found))
+      case None => for {
+          _ <- each(i.folders)(f => change("clean")(removeOwn(_, f, i.id)))
+          _ <- change("clean intent")(_.delete(At.intent(i.id)))
+        } yield ()
     }
+    if (all.exists(r => !r._2.aborts && r._2.run.id == i.id)) unit
+    else hasReplaced(i).flatMap { replaced =>
+      if (replaced) unit
+      else if (all.exists(r => r._2.aborts && r._2.run.id == i.id) || fault == Fault.CleanUnseen)
+        remove
+      else log.create(last + 1, Numbered(Run(i.id, Nil), aborts = true)).flatMap {
+        if (_) log.markDone(last + 1, i.id).flatMap(_ => remove) else clean(i, found)
+      }
+    }
+  }
+
+  /** An undo without a record that has replaced a file was committed, and somebody has removed its record. */
+  private def hasReplaced(i: Noted): Program[Boolean] =
+    if (i.undone.isEmpty || fault == Fault.GiveAllBack) Finished(false)
+    else any(i.folders.flatMap(f => Seq(At.own(f, i.id), At.closed(f, i.id))))(d =>
+      look("replaced?")(_.list(d).exists(_.exists(Old.isOfUndo))))
+
+  /** The files that an undo has claimed go where no late publisher takes files from. */
+  private def giveBack(undo: Noted, undone: String, at: Any): Program[Unit] = for {
+    _ <- each(undo.folders)(f => giveBackIn(f, undo.id, undone, (at, f)))
+    _ <- change("intent of the undone") { d =>
+      val isKept =
+        undo.folders.exists(f => Seq(At.own(f, undone), At.closed(f, undone)).exists(d.directories))
+      if (!d.directories(At.commits) || !isKept) d
+      else d.put(At.intent(undone), Text(undo.folders.mkString(","))).getOrElse(d)
+    }
+    _ <- change("clean intent")(_.delete(At.intent(undo.id)))
+  } yield ()
+
+  private def giveBackIn(
+      folder: String,
+      undo: String,
+      undone: String,
+      at: Any): Program[Unit] = {
+    val (own, closed) = (At.own(folder, undo), At.closed(folder, undone))
+    def rename(from: String) = FolderSteps.move(from, s"$own/_finished", exclusive)
+    for {
+      _ <- rename(s"$own/_waiting")
+      _ <- rename(At.token(folder, undo))
+      _ <- FolderSteps.drain(folder, own, closed, exclusive, Some(at))
+      _ <- change("remove closed")(d => d.removeDirectory(closed).getOrElse(d))
+      more <- look("more?")(_.list(own).exists(_.nonEmpty))
+      _ <- if (more) Forget((at, "more"), giveBackIn(folder, undo, undone, at)) else unit
+    } yield ()
   }
 
   /** INTO: lists after rolling forward, copies, and looks whether a run committed meanwhile. */
@@ -239,12 +298,14 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     else unit
   } yield rows.flatten
 
-  /** UNDO of the only run: its directory becomes that of the undo, the kept files come back. */
+  /** UNDO of the only run: its files go into the directory of the undo, and the kept ones come back. */
   def undo(id: String): Program[String] = for {
     _ <- publisher.rollForward("undo")
     all <- Forget("undo", log.all)
     result <- all.reverse.collectFirst { case (n, r, true) if !r.aborts => n -> r.run } match {
-      case Some((_, run)) if run.undone.isEmpty => undoOf(id, run, all.last._1)
+      case Some((n, run)) if run.undone.isEmpty =>
+        look("conflict?")(_.get(At.conflict(n)).isDefined).flatMap(
+          if (_) Failed("ZORDER_UNDO_REFUSED") else undoOf(id, run, all.last._1))
       case _ => Finished("nothing to undo")
     }
   } yield result
@@ -255,40 +316,40 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
       run.changes.map(c =>
         Change(
           c.folder,
-          c.added.zipWithIndex.map { case (a, i) => Old(i + 100, a.name, a.content) },
-          c.old.map(o => New(o.index + 200, o.name, o.content)))),
+          c.added.zipWithIndex.map { case (a, i) => Old(i + Old.ByUndo, a.name, a.content) },
+          c.old.map(o => New(o.index + New.Kept, o.name, o.content)))),
       Some(run.id))
-    val names = run.changes.flatMap(c => c.old.map(o => (c.folder, o.index)))
     val files = record.changes.flatMap(c => c.old.map(o => Listed(c.folder, o.name, o.content)))
+    val noted = Noted(id, run.changes.map(_.folder), Some(run.id))
     def claim: Program[Unit] = for {
       _ <- note(record)
-      // a directory a folder, and then the kept files under the names of new ones
-      got <- each(run.changes)(c =>
-        step("claim")(d =>
-          d.renameDirectory(At.own(c.folder, run.id), At.own(c.folder, id)).map(_ -> true)
-            .getOrElse(d -> false)))
-      _ <- if (got.forall(identity)) unit else Failed("ZORDER_CONFLICT another undo")
-      _ <- each(names) { case (f, i) =>
-        change("claim file") { d =>
-          val own = At.own(f, id)
-          d.rename(s"$own/_old_$i", s"$own/_new_${i + 200}").getOrElse(d)
-        }
+      _ <- each(noted.folders) { f =>
+        val (own, at) = (At.own(f, id), ("claim", id, run, last, f))
+        for {
+          _ <- FolderSteps.drain(f, At.own(f, run.id), own, exclusive, Some(at))
+          _ <- FolderSteps.drain(f, At.closed(f, run.id), own, exclusive, Some(at))
+          _ <- FolderSteps.move(s"$own/_finished", s"$own/_waiting", exclusive)
+        } yield ()
       }
-      _ <- each(run.changes)(c =>
-        change("claim token") { d =>
-          val own = At.own(c.folder, id)
-          d.rename(s"$own/_finished", s"$own/_waiting").getOrElse(d)
-        })
     } yield ()
     Forget(
       ("undo", id, run, last),
       (for {
         _ <- claim
+        _ <- Forget(("claimed", id, run, last), unit)
+        free <- look("names free?")(d =>
+          record.changes.forall(c => c.added.forall(a => d.get(s"${c.folder}/${a.name}").isEmpty)))
+        _ <- if (free) unit else Failed("ZORDER_CONFLICT an old name is taken")
         n <- commit(record, Some(files), last)
         _ <- Forget(("publish", n, record), publisher.publish(n, record, "undo"))
       } yield "undone").attempt.flatMap {
         case Right(r) => Finished(r)
-        case Left(e) => Failed(e)
+        case Left(e) =>
+          Forget(("failed", record, e), committed(id)).flatMap { done =>
+            (if (done) Finished(true) else hasReplaced(noted)).flatMap(
+              if (_) unit else giveBack(noted, run.id, ("failed", record, e))).flatMap(_ =>
+              Failed(e))
+          }
       })
   }
 
@@ -317,6 +378,8 @@ object Statements {
 
   /** True for the id of a batch of one of two passes. */
   def isOfPasses(run: String): Boolean = run.contains('.')
+
+  def isUndo(run: String): Boolean = run.startsWith("u")
 
   def isDealt(name: String): Boolean = runOfName(name).contains(".d")
   def isFinal(name: String): Boolean = runOfName(name).contains(".g")
