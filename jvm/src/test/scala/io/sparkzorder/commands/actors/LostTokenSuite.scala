@@ -282,7 +282,7 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(inDoubt > 2 / step)
   }
 
-  testSteps("a conflict that is ended half, and somebody removes its token", quick = 12) {
+  testSteps("a conflict that is ended half, and somebody removes its token", quick = 17) {
     step =>
       var (k, more, taken, inDoubt) = (first(step), true, 0, Seq.empty[Int])
       while (more) withTableDir { dir =>

@@ -206,12 +206,12 @@ final class Statements(fault: Fault.Value, exclusive: Boolean = false) {
     noted <- intents
     committed = all.map(_._2.run.id).toSet
     claimed = noted.filterNot(i => committed(i.id)).flatMap(_.undone).toSet
-    _ <- expire(all.collect {
+    _ <- removeProven(all.collect {
       case (n, r, true) if !r.aborts && !claimed(r.run.id) => n -> r.run
     })
   } yield ()
 
-  private def expire(runs: Seq[(Int, Run)]): Program[Unit] =
+  private def removeProven(runs: Seq[(Int, Run)]): Program[Unit] =
     each(runs) { case (n, run) =>
       look("conflict?")(_.get(At.conflict(n)).isDefined).flatMap {
         if (_) unit
