@@ -25,8 +25,8 @@ private[values] object PiecesOfNumbers {
     case i: IntegralDivide if isNumber(i.left) => Some(divided)
     case r: Remainder if isIntegral(r.dataType) => Some(remainder(r.dataType, isPositive = false))
     case p: Pmod if isIntegral(p.dataType) => Some(remainder(p.dataType, isPositive = true))
-    case r: Remainder if isDecimal(r.dataType) => Some(decimalRemainder)
-    case p: Pmod if isDecimal(p.dataType) => Some(decimalRemainder)
+    case _: Remainder | _: Pmod =>
+      Some(e.dataType).collect { case t: DecimalType => decimalRemainder(t) }
     case _: Floor | _: Ceil | _: Rint => Some(Ordered())
     case _: Round | _: BRound | _: RoundCeil | _: RoundFloor => Some(rounded)
     case _: Signum => Some(Ordered())
@@ -84,8 +84,6 @@ private[values] object PiecesOfNumbers {
     case ByteType | ShortType | IntegerType | LongType => true
     case _ => false
   }
-
-  private def isDecimal(t: DataType): Boolean = t.isInstanceOf[DecimalType]
 
   private def isNumber(e: Expression): Boolean = e.dataType.isInstanceOf[NumericType]
 
@@ -175,8 +173,11 @@ private[values] object PiecesOfNumbers {
       })
   }
 
-  /** Like [[remainder]], for values that are not negative. */
-  private val decimalRemainder: Piece = {
+  /** Like [[remainder]], for values that are not negative. The bounds have the scale of the results, and so its text. */
+  private def decimalRemainder(t: DecimalType): Piece = {
+    val most = new BigDecimal(BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE), t.scale)
+    def value(bound: BigDecimal) =
+      Decimal(bound.min(most).setScale(t.scale, RoundingMode.CEILING), t.precision, t.scale)
     def divisor(c: Seq[Between]): BigDecimal = {
       require(c(1).isPoint && exact(c(1).low).signum > 0 && exact(c.head.low).signum >= 0)
       exact(c(1).low)
@@ -187,7 +188,7 @@ private[values] object PiecesOfNumbers {
         require(period(c.head.low).compareTo(period(c.head.high)) == 0)
         ends(c)
       },
-      otherwise = c => Some((Decimal(0), Decimal(divisor(c)))))
+      otherwise = c => Some((value(BigDecimal.ZERO), value(divisor(c)))))
   }
 
   /** Rounding at a constant place. At a negative place, an integer may be rounded beyond its type. */

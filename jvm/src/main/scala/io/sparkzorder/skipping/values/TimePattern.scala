@@ -83,7 +83,8 @@ private[values] final class TimePattern private (
         if (f.level == 2) YearMonth.of(year, month).lengthOfMonth.toLong
         else if (f.level == Fraction) read
         else Most(f.level)
-      val least = if (f.level <= 2) 1L else 0L
+      // the year 0 is a year
+      val least = if (f.level == 1 || f.level == 2) 1L else 0L
       if (beyond == 0) beyond = if (read > most) 1 else if (read < least) -1 else 0
       val nines = if (f.level == Fraction) math.pow(10, f.width.toDouble).toLong - 1 else most
       val value = if (beyond > 0) nines else if (beyond < 0) least else read
@@ -118,8 +119,11 @@ private[values] object TimePattern {
         // two quotes in a row mean one quote character, which is not supported
         if (end <= i + 1) known = false
         else {
-          text ++= pattern.substring(i + 1, end)
-          known = !(end + 1 < pattern.length && pattern(end + 1) == '\'')
+          val quoted = pattern.substring(i + 1, end)
+          text ++= quoted
+          // NUL stands for any digit in a template
+          known = !quoted.contains('\u0000') &&
+            !(end + 1 < pattern.length && pattern(end + 1) == '\'')
           i = end + 1
         }
       } else if (c.isLetter) {

@@ -15,66 +15,14 @@ import org.apache.spark.sql.catalyst.plans.logical.Project
 import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 import org.apache.spark.sql.types._
 
-import io.sparkzorder.RandomInputs
-import io.sparkzorder.index._
-import io.sparkzorder.skipping.SkippingTestBase
-import io.sparkzorder.skipping.values.{
-  BytesPosition,
-  ComparisonDomain,
-  LiteralPosition,
-  LongPosition,
-  TextFunctions
-}
-import io.sparkzorder.table.stats.ColumnStats
+import io.sparkzorder.skipping.values.TextFunctions
 
 /**
  * Functions of a column against Spark itself: of files with one value and with two values, the
  * compiler must keep each file for which Spark finds the predicate true. [[ColumnFunctionCases]] has
  * the functions and the values.
  */
-class ColumnFunctionsSuite extends SkippingTestBase with RandomInputs {
-
-  /** One index of files with these rows each. */
-  private def indexOf(t: DataType, files: Seq[Seq[Any]]): IndexContent = {
-    val leafType = t match {
-      case ByteType => IntegerLeaf(8)
-      case IntegerType => IntegerLeaf(32)
-      case LongType => IntegerLeaf(64)
-      case DateType => DateLeaf
-      case TimestampType => TimestampLeaf(millis = false, utc = true)
-      case TimestampNTZType => TimestampLeaf(millis = false, utc = false)
-      case FloatType => FloatLeaf
-      case DoubleType => DoubleLeaf
-      case d: DecimalType => DecimalLeaf(d.precision, d.scale)
-      case BinaryType => BinaryLeaf
-      case _ => StringLeaf
-    }
-    val domain = ComparisonDomain.of(t).get
-    IndexContent.of(files.zipWithIndex.map { case (rows, i) =>
-      val nan = rows.filter(_ != null).exists(v => v == Double.NaN || v.toString == "NaN")
-      val some = rows.filter(_ != null).filterNot(_.toString == "NaN")
-      val ends = some.map(LiteralPosition.of(_, domain).get).sortWith {
-        case (a: LongPosition, b: LongPosition) => a.low < b.low
-        case (a: BytesPosition, b: BytesPosition) =>
-          ByteValues.compare(a.low, 0, a.low.length, b.low) < 0
-        case _ => false
-      }.map {
-        case LongPosition(low, _) => low
-        case BytesPosition(low, _, _) => low
-      }
-      val stats =
-        if (ends.isEmpty || nan) ColumnStats(rows.count(_ == null), null, null, known = false)
-        else ColumnStats(rows.count(_ == null), ends.head, ends.last, known = true, noNaN = true)
-      val column = IndexedColumn(Seq("c"), leafType)
-      FileEntry(
-        s"f$i",
-        1L,
-        1L,
-        rows.size.toLong,
-        LeafColumns(Seq(Seq("c"))),
-        Seq(LeafEntry(column, stats)))
-    })
-  }
+class ColumnFunctionsSuite extends ColumnFilesBase {
 
   private def check(
       t: DataType,
