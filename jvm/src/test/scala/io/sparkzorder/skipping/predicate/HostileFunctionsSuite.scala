@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Proje
 import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.index.ByteValues
 import io.sparkzorder.skipping.values.{
   BytesPosition,
   ComparisonDomain,
@@ -34,10 +35,14 @@ import io.sparkzorder.skipping.values.{
  * The system property `sparkzorder.test.pairs` asks for more functions.
  */
 class HostileFunctionsSuite extends ColumnFilesBase {
-  import HostileFunctionsSuite._
-
   private val zones =
-    Seq("UTC", "America/Los_Angeles", "Africa/Monrovia", "Pacific/Apia", "America/St_Johns", "Asia/Kathmandu")
+    Seq(
+      "UTC",
+      "America/Los_Angeles",
+      "Africa/Monrovia",
+      "Pacific/Apia",
+      "America/St_Johns",
+      "Asia/Kathmandu")
 
   private val faults = mutable.ArrayBuffer.empty[String]
   private var (functions, refused, unknown, filters, pruned, ranges) = (0, 0, 0, 0L, 0L, 0L)
@@ -45,7 +50,8 @@ class HostileFunctionsSuite extends ColumnFilesBase {
   private def named(value: Any): String = value match {
     case b: Array[Byte] => b.map(x => f"$x%02x").mkString("X'", "", "'")
     case null => "NULL"
-    case other => other.toString.map(c => if (c < ' ' || c > '~') f"\\u${c.toInt}%04x" else c.toString).mkString
+    case other =>
+      other.toString.map(c => if (c < ' ' || c > '~') f"\\u${c.toInt}%04x" else c.toString).mkString
   }
 
   private val known = mutable.HashSet.empty[String]
@@ -66,9 +72,11 @@ class HostileFunctionsSuite extends ColumnFilesBase {
     val frame =
       TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
     Try(frame.selectExpr(s"$function f", "*").queryExecution.optimizedPlan).toOption match {
-      case Some(Project(Alias(call, _) +: _, child)) if call.references.nonEmpty && call.deterministic && child.children.isEmpty =>
+      case Some(Project(Alias(call, _) +: _, child))
+          if call.references.nonEmpty && call.deterministic && child.children.isEmpty =>
         functions += 1
-        val of = new Function(function, call, child.output, frame, columns.map(_._3), settings, random)
+        val of =
+          new Function(function, call, child.output, frame, columns.map(_._3), settings, random)
         if (of.isKnown) {
           of.checkRanges()
           of.checkFiles()
@@ -96,60 +104,76 @@ class HostileFunctionsSuite extends ColumnFilesBase {
 
     private val rows: IndexedSeq[Row] =
       if (values.size == 1) values.head.map(Seq(_))
-      else values.head.indices.map(i => values.map(v => v(if (v eq values.head) i else random.nextInt(v.size))))
-    private val withNulls = (Seq.fill(output.size)(null): Row) +: rows :+ (null +: rows.head.drop(1)) :+ (rows.head.dropRight(1) :+ null)
+      else values.head.indices.map(i =>
+        values.map(v => v(if (v eq values.head) i else random.nextInt(v.size))))
+    private val withNulls = (Seq.fill(output.size)(null): Row) +: rows :+ (null +: rows.head.drop(
+      1)) :+ (rows.head.dropRight(1) :+ null)
     private val results = rows.flatMap(result(_).toOption).filter(_ != null)
     private val schema = StructType(output.map(a => StructField(a.name, a.dataType)))
     private val columns = new TableColumns(output, schema, new StructType(), _ == _)
 
     // positions of rows, because NaN is not equal to itself
     private lazy val files: IndexedSeq[Seq[Int]] = withNulls.indices.map(Seq(_)) ++
-      withNulls.indices.drop(1).map(i => Seq(i, random.nextInt(rows.size) + 1)) ++ (1 to 5).map(Seq(_, 0))
-    private lazy val index = indexOf(output.map(a => a.name -> a.dataType), files.map(_.map(withNulls)))
+      withNulls.indices.drop(1).map(i => Seq(i, random.nextInt(rows.size) + 1)) ++ (1 to math.min(
+        5,
+        rows.size)).map(Seq(_, 0))
+    private lazy val index =
+      indexOf(output.map(a => a.name -> a.dataType), files.map(_.map(withNulls)))
 
     private def compile(filter: Expression) =
       new PredicateCompiler(columns, new ColumnDomainsReader(index, true))(filter)
 
     /** False if the index tells nothing of the function. */
     def isKnown: Boolean = {
-      val test = results.headOption.fold[Expression](IsNotNull(call))(v => EqualTo(call, Literal(v, call.dataType)))
+      val test = results.headOption.fold[Expression](IsNotNull(call))(v =>
+        EqualTo(call, Literal(v, call.dataType)))
       !compile(test).isInstanceOf[Unknown] || random.nextInt(10) == 0
     }
 
     /** Results of the values between bounds. */
     def checkRanges(): Unit =
-      if (output.forall(a => Extent.isKnown(a.dataType))) ComparisonDomain.of(call.dataType).foreach { domain =>
-        val placed = output.zip(values).map { case (a, some) =>
-          some.filter(v => v != null && !isNaN(v)).flatMap(v =>
-            LiteralPosition.of(v, ComparisonDomain.of(a.dataType).get).map(_ -> v)).sortWith((x, y) => isBelow(x._1, y._1))
-        }
-        if (placed.forall(_.size > 1)) for (_ <- 1 to 40) {
-          val windows = placed.map { some =>
-            val size = if (random.nextInt(3) == 0) random.nextInt(some.size) + 1 else random.nextInt(math.min(8, some.size)) + 1
-            val from = random.nextInt(some.size - size + 1)
-            some.slice(from, from + size)
+      if (output.forall(a => Extent.isKnown(a.dataType)))
+        ComparisonDomain.of(call.dataType).foreach { domain =>
+          val placed = output.zip(values).map { case (a, some) =>
+            some.filter(v => v != null && !isNaN(v)).flatMap(v =>
+              LiteralPosition.of(v, ComparisonDomain.of(a.dataType).get).map(_ -> v)).sortWith(
+              (x, y) => isBelow(x._1, y._1))
           }
-          val extents = windows.zip(output).map { case (w, a) =>
-            (w.head._1, w.last._1) match {
-              case (LongPosition(l, _), LongPosition(h, _)) => Extent.ofLongs(a.dataType, l, h, mayBeNull = false)
-              case (BytesPosition(l, _, _), BytesPosition(h, _, _)) => Extent.ofBytes(a.dataType, l, h, mayBeNull = false)
-              case other => throw new IllegalArgumentException(other.toString)
+          if (placed.forall(_.size > 1)) for (_ <- 1 to math.min(40, rows.size / 4 + 1)) {
+            val windows = placed.map { some =>
+              val size = if (random.nextInt(3) == 0) random.nextInt(some.size) + 1
+              else random.nextInt(math.min(8, some.size)) + 1
+              val from = random.nextInt(some.size - size + 1)
+              some.slice(from, from + size)
+            }
+            val extents = windows.zip(output).map { case (w, a) =>
+              (w.head._1, w.last._1) match {
+                case (LongPosition(l, _), LongPosition(h, _)) =>
+                  Extent.ofLongs(a.dataType, l, h, mayBeNull = false)
+                case (BytesPosition(l, _, _), BytesPosition(h, _, _)) =>
+                  Extent.ofBytes(a.dataType, l, h, mayBeNull = false)
+                case other => throw new IllegalArgumentException(other.toString)
+              }
+            }
+            if (!extents.contains(Extent.Anything)) for (_ <- 1 to 3) {
+              val row = windows.map(w => w(random.nextInt(w.size))._2)
+              result(row).toOption.foreach(checkResult(_, row, extents, domain))
             }
           }
-          if (!extents.contains(Extent.Anything)) for (_ <- 1 to 5) {
-            val row = windows.map(w => w(random.nextInt(w.size))._2)
-            result(row).toOption.foreach(checkResult(_, row, extents, domain))
-          }
         }
-      }
 
     private def isBelow(a: LiteralPosition, b: LiteralPosition) = (a, b) match {
       case (LongPosition(x, _), LongPosition(y, _)) => x < y
-      case (BytesPosition(x, _, _), BytesPosition(y, _, _)) => java.util.Arrays.compareUnsigned(x, y) < 0
+      case (BytesPosition(x, _, _), BytesPosition(y, _, _)) =>
+        ByteValues.compare(x, 0, x.length, y) < 0
       case _ => false
     }
 
-    private def checkResult(r: Any, row: Row, extents: Seq[Extent], domain: ComparisonDomain): Unit = {
+    private def checkResult(
+        r: Any,
+        row: Row,
+        extents: Seq[Extent],
+        domain: ComparisonDomain): Unit = {
       val wanted =
         if (r == null) Some(Intervals.none)
         else LiteralPosition.of(r, domain).map {
@@ -181,7 +205,9 @@ class HostileFunctionsSuite extends ColumnFilesBase {
             In(call, Seq(l, literal(), Literal(null, call.dataType))),
             Not(In(call, Seq(l, literal()))))
         } ++ Seq(IsNotNull(call), IsNull(call)) ++
-          (if (call.dataType == BooleanType) Seq(call, Not(call), call, Coalesce(Seq(call, Literal(true)))) else Nil)
+          (if (call.dataType == BooleanType)
+             Seq(call, Not(call), call, Coalesce(Seq(call, Literal(true))))
+           else Nil)
       }
 
     def checkFiles(): Unit = {
@@ -191,7 +217,8 @@ class HostileFunctionsSuite extends ColumnFilesBase {
         val isTrue = evaluator(p)
         def byCode(row: Int) = generated.exists(_(row).exists(_(i)))
         val matching =
-          withNulls.indices.filter(k => isTrue(withNulls(k)).toOption.contains(true) || byCode(k)).toSet
+          withNulls.indices.filter(k =>
+            isTrue(withNulls(k)).toOption.contains(true) || byCode(k)).toSet
         judge(p, p, matching, "")
         if (random.nextInt(8) == 0) asFilter(p).foreach(judge(_, p, matching, " as a filter"))
       }
@@ -201,7 +228,8 @@ class HostileFunctionsSuite extends ColumnFilesBase {
     private def truthOfGenerated(all: Seq[Expression]): Option[IndexedSeq[Option[Array[Boolean]]]] =
       if (random.nextInt(10) != 0) None
       else Try {
-        val projection = GenerateMutableProjection.generate(all.map(BindReferences.bindReference(_, output)))
+        val projection =
+          GenerateMutableProjection.generate(all.map(BindReferences.bindReference(_, output)))
         withNulls.map { row =>
           Try {
             val out = projection(InternalRow(row: _*))
@@ -217,8 +245,10 @@ class HostileFunctionsSuite extends ColumnFilesBase {
         if (!kept.get(i)) {
           pruned += 1
           files(i).find(matching).map(withNulls).foreach { row =>
-            fault(s"FILE $kind$how", s": lost ${row.map(named)} of ${files(i).map(withNulls(_).map(named))} by ${named(p)}, of which the result is " +
-              s"${result(row).toOption.map(named)}")
+            fault(
+              s"FILE $kind$how",
+              s": lost ${row.map(named)} of ${files(i).map(withNulls(_).map(named))} by ${named(p)}, of which the result is " +
+                s"${result(row).toOption.map(named)}")
           }
         }
       }
@@ -232,77 +262,76 @@ class HostileFunctionsSuite extends ColumnFilesBase {
       }
   }
 
-  private def valuesOf(t: DataType, zone: String, random: Random): IndexedSeq[Any] = {
-    val values = ColumnFunctionCases.values(t, zone, random) ++ HostileFunctions.values(t)
-    random.shuffle(values.map(new Same(_)).distinct.map(_.value)).take(150).toIndexedSeq
-  }
-
+  /** @param most how many values of a column there are, about */
   private def checkOn(
       columns: Seq[(String, DataType)],
       some: Seq[String],
       zone: String,
       ansi: Boolean,
+      most: Int,
       random: Random): Unit =
     inConf("spark.sql.session.timeZone" -> zone, "spark.sql.ansi.enabled" -> ansi.toString) {
-      val all = columns.map { case (name, t) => (name, t, valuesOf(t, zone, random)) }
+      val all = columns.map { case (name, t) =>
+        val usual = random.shuffle(ColumnFunctionCases.values(t, zone, random)).take(most)
+        val seen = mutable.HashSet.empty[Any]
+        val values = (HostileFunctions.values(t) ++ usual).filter(v => seen.add(keyOf(v)))
+        (name, t, random.shuffle(values).toIndexedSeq)
+      }
       some.foreach(check(all, _, s"$zone, ansi $ansi", random))
     }
 
-  private def run(count: Int): Unit = withRandom { random =>
-    val perTable = 20
-    while (functions < count) {
+  /** Equal for two NaN of the same bits, and for two arrays of the same bytes. */
+  private def keyOf(value: Any): Any = value match {
+    case b: Array[Byte] => b.toSeq
+    case d: Double => java.lang.Double.doubleToRawLongBits(d)
+    case f: Float => java.lang.Float.floatToRawIntBits(f)
+    case other => other
+  }
+
+  private def run(count: Int, perTable: Int, most: Int): Unit = withRandom { random =>
+    val hostile = new HostileFunctions(random)
+    val until = functions + count
+    while (functions < until) {
       val t = HostileFunctions.types(random.nextInt(HostileFunctions.types.size))
-      val zone = zones(random.nextInt(zones.size))
-      val ansi = random.nextBoolean()
-      val hostile = new HostileFunctions(random)
       val isOfTwo = random.nextInt(3) == 0
       val some = Seq.fill(perTable)(hostile.next(t)).map { f =>
         if (isOfTwo) "\\bc\\b".r.replaceAllIn(f, _ => if (random.nextBoolean()) "c" else "d") else f
       }
-      checkOn(Seq("c" -> t) ++ (if (isOfTwo) Seq("d" -> t) else Nil), some, zone, ansi, random)
-      if (sys.props.contains("sparkzorder.test.print")) {
-        note(s"$functions functions, $refused refused, $unknown unknown, $filters filters, $pruned files pruned, $ranges ranges, ${faults.size} faults")
-        faults.drop(printed).take(200).foreach(f => note(f))
-        printed = faults.size
-      }
+      checkOn(
+        Seq("c" -> t) ++ (if (isOfTwo) Seq("d" -> t) else Nil),
+        some,
+        zones(random.nextInt(zones.size)),
+        random.nextBoolean(),
+        most,
+        random)
+      if (count > 500) note(summary)
     }
-    info(s"$functions functions, $refused refused by Spark, $unknown unknown, $filters filters, $pruned files pruned, $ranges ranges")
-    assert(faults.isEmpty, faults.take(20).mkString("\n", "\n", ""))
+    noFaults()
   }
-  private var printed = 0
 
-  test("functions by which files were lost") {
+  private def summary: String =
+    s"$functions functions, of $unknown of which nothing is known, and $refused refused by Spark: $filters filters, " +
+      s"$pruned files pruned, $ranges results of ranges; ${faults.size} faults"
+
+  private def noFaults(): Unit = {
+    info(summary)
+    assert(faults.isEmpty, faults.take(50).mkString("\n", "\n", ""))
+  }
+
+  test("functions by which files with a match were lost") {
     withRandom { random =>
       HostileFunctions.once.foreach { case (t, some) =>
-        Seq(true, false).foreach(checkOn(Seq("c" -> t), some, "America/Los_Angeles", _, random))
+        checkOn(Seq("c" -> t), some, "America/Los_Angeles", ansi = false, 20, random)
       }
     }
     assert(refused === 0)
-    assert(faults.isEmpty, faults.take(20).mkString("\n", "\n", ""))
+    noFaults()
   }
 
-  test("no file with a match is lost, whatever the arguments of functions are")(run(60))
+  test("no file with a match is lost, whatever the arguments of functions are")(
+    run(16, perTable = 2, most = 20))
 
   test("no file with a match is lost: more functions", Slow) {
-    run(sys.props.get("sparkzorder.test.pairs").fold(1500)(_.toInt))
-  }
-}
-
-private object HostileFunctionsSuite {
-
-  /** A value, of which two NaN of the same bits, or two arrays of the same bytes, are the same. */
-  final class Same(val value: Any) {
-    private val key: Any = value match {
-      case b: Array[Byte] => b.toSeq
-      case d: Double => java.lang.Double.doubleToRawLongBits(d)
-      case f: Float => java.lang.Float.floatToRawIntBits(f)
-      case other => other
-    }
-    override def equals(other: Any): Boolean = other match {
-      case s: Same => s.same == same
-      case _ => false
-    }
-    def same: Any = key
-    override def hashCode: Int = key.##
+    run(sys.props.get("sparkzorder.test.pairs").fold(600)(_.toInt / 20), perTable = 20, most = 100)
   }
 }
