@@ -21,13 +21,7 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.index.values._
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.{DataFile, DataFormat, Folder, TableFiles}
-import io.sparkzorder.util.{
-  Directories,
-  JobCancellation,
-  ManyFiles,
-  ModificationTimes,
-  Paths
-}
+import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, ModificationTimes, Paths}
 
 /**
  * What an index of values holds of one column.

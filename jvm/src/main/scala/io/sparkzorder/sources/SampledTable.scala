@@ -11,7 +11,7 @@ import org.apache.spark.internal.Logging
 
 import io.sparkzorder.cluster.Sampler
 import io.sparkzorder.commands.SampledCuts
-import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, LayoutInForce, Sampled, JudgedFolder}
+import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, JudgedFolder, LayoutInForce, Sampled}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn

@@ -6,8 +6,8 @@ package io.sparkzorder.util
 import java.io.{File, FileNotFoundException, IOException}
 import java.nio.channels.FileChannel
 import java.nio.file.{
-  FileSystemException,
   Files,
+  FileSystemException,
   NoSuchFileException,
   Path => NioPath,
   StandardCopyOption,

@@ -85,7 +85,8 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("files whose time stays the same when they are replaced: no shadow, and a recorded one is inert") {
+  test(
+    "files whose time stays the same when they are replaced: no shadow, and a recorded one is inert") {
     withTableDir { dir =>
       write(shuffled(1000, 2), dir)
       userFiles(dir).keys.foreach(f => assert(new File(dir, f).setLastModified(0)))

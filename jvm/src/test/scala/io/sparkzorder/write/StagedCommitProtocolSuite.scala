@@ -62,7 +62,8 @@ class StagedCommitProtocolSuite extends SharedSparkSession {
     }
   }
 
-  test("under INTO, an attempt neither creates nor completes a file after the statement has ended") {
+  test(
+    "under INTO, an attempt neither creates nor completes a file after the statement has ended") {
     val done = ArrayBuffer.empty[String]
     var isOver = false
     def begin() = new TimelyWriter(

@@ -87,7 +87,8 @@ private[sparkzorder] final class PredictedReads(
     // rows of a file that holds several cells are read together
     val files = grid.cells.groupBy(_.file).values.toSeq
     boxes.map { sides =>
-      files.filter(_.exists(cell => meets(sides, c => (cell.box.leastValue(c), cell.box.highest(c)))))
+      files.filter(_.exists(cell =>
+        meets(sides, c => (cell.box.leastValue(c), cell.box.highest(c)))))
         .map(_.map(_.rows).sum).sum
     }
   }

@@ -209,7 +209,8 @@ private[sparkzorder] object ValuesJob {
    * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer
    * values.
    */
-  private val FailOnUnreadable = Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
+  private val FailOnUnreadable =
+    Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
 
   private val FilesOfTask = 1024
   private val BytesOfTask = 256L << 20

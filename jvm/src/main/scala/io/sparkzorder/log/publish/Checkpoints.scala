@@ -70,7 +70,9 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
       val isChecked =
-        facts.size > 2 * checkedBefore + Checkpoints.ListFoldersAbove && forgetRemovedFiles(log, facts)
+        facts.size > 2 * checkedBefore + Checkpoints.ListFoldersAbove && forgetRemovedFiles(
+          log,
+          facts)
       val content = Checkpoint(
         Checkpoint.Version,
         upTo,

@@ -176,12 +176,14 @@ private[values] object PiecesOfTime {
     }
 
   /** Samples of each child of an expression; for a literal, its value alone. */
-  private def samplesOfChildren(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] = _.zip(e.children)
-    .map { case (b, child) =>
-      if (child.isInstanceOf[Literal]) Seq(b.low) else samplesOf(child, zone)(b.low, b.high)
-    }
+  private def samplesOfChildren(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] =
+    _.zip(e.children)
+      .map { case (b, child) =>
+        if (child.isInstanceOf[Literal]) Seq(b.low) else samplesOf(child, zone)(b.low, b.high)
+      }
 
-  private def instantSamples(zone: => ZoneId): (Any, Any) => Seq[Any] = (l, h) => instants(zone)(l, h)
+  private def instantSamples(zone: => ZoneId): (Any, Any) => Seq[Any] =
+    (l, h) => instants(zone)(l, h)
 
   /** The given samples of the last child, and the ends of the other children. */
   private def onlyLast(values: (Any, Any) => Seq[Any]): Seq[Between] => Seq[Seq[Any]] =
