@@ -263,7 +263,7 @@ class ShadowSuite extends OptimizeTestBase {
     val changes: Seq[(String, File => Any)] = Seq(
       "deleted" -> (f => Files.delete(f.toPath)),
       "renamed" -> (f => Files.move(f.toPath, new File(f.getParentFile, "x.parquet").toPath)),
-      "touched" -> (f => Files.setLastModifiedTime(f.toPath, FileTime.fromMillis(1000L))),
+      "touched" -> (f => Files.setLastModifiedTime(f.toPath, FileTime.fromMillis(5000L))),
       "replaced" -> { f =>
         val other = f.getParentFile.listFiles.find(o =>
           o != f && o.getName.endsWith(".parquet")).get
