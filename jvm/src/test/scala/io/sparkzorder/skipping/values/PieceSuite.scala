@@ -12,7 +12,7 @@ import org.scalatest.funsuite.AnyFunSuite
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
-import org.apache.spark.unsafe.types.UTF8String
+import org.apache.spark.unsafe.types.{CalendarInterval, UTF8String}
 
 import io.sparkzorder.skipping.values.Extent.Between
 
@@ -35,6 +35,15 @@ class PieceSuite extends AnyFunSuite {
   test("to the base 1, the logarithm of 1 is NaN among infinite ones: nothing is known of it") {
     assert(PiecesOfNumbers.of(Logarithm(Literal(1.0), column)).isEmpty)
     assert(PiecesOfNumbers.of(Logarithm(Literal(2.0), column)).isDefined)
+  }
+
+  test("a date plus months and hours goes through the midnight of a zone: nothing is known of it") {
+    val date = BoundReference(0, DateType, nullable = true)
+    def sum(hours: Long) = DateAddInterval(
+      date,
+      Literal(new CalendarInterval(-1, 0, hours * 3600000000L), CalendarIntervalType),
+      Some("Asia/Amman"))
+    assert(PiecesOfTime.of(sum(23)).isEmpty && PiecesOfTime.of(sum(0)).isDefined)
   }
 
   test("an interval of times has all results between, also around changes of clocks") {
