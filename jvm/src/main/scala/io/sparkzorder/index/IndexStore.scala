@@ -176,7 +176,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     if (identities(list()).isEmpty) {
       fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
     }
-    val temporary = new Path(directory, s"_tmp_${UUID.randomUUID()}")
+    val temporary = new Path(directory, s"${ExclusiveFile.Temporary}${UUID.randomUUID()}")
     try {
       IndexWriter.write(content, header, temporary, RawFiles.writeRaw(new Configuration(conf)))
       ExclusiveFile.publish(fs, temporary, path, conf)
@@ -208,7 +208,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     }
     val old = now - IndexStore.AbandonedMs
     // temporary files of writers that were killed
-    listed.filter(s => s.getPath.getName.startsWith("_tmp_") && IndexStore.isBefore(s, old))
+    listed.filter(s =>
+      s.getPath.getName.startsWith(ExclusiveFile.Temporary) && IndexStore.isBefore(s, old))
       .foreach(s => Try(fs.delete(s.getPath, false)))
     listed.filter(s => isValuesPart(s) && !values(s.getPath.getName) && isAbandoned(s, old))
       .foreach(s => Try(fs.delete(s.getPath, true)))

@@ -158,7 +158,7 @@ private[sparkzorder] final class StateDirectory(
 
   /** Temporary files of records in the making. */
   def temporary(): Seq[FileStatus] =
-    (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith("_tmp_"))
+    (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith(ExclusiveFile.Temporary))
 
   /** Status of a file; None when it does not exist. */
   private[sparkzorder] def status(path: Path): Option[FileStatus] =

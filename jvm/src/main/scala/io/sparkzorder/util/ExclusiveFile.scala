@@ -36,7 +36,9 @@ private[sparkzorder] object ExclusiveFile {
   private val Attempts = 20
   private val PauseMs = 50L
   private val BufferBytes = 4096
-  private val Temporary = "_tmp_"
+
+  /** How the names of temporary files begin, in `_zorder` and in the directory of INTO. */
+  val Temporary = "_tmp_"
 
   /** True for the name of a temporary file from which [[create]] makes a file. */
   def isTemporaryOf(name: String, file: String): Boolean =

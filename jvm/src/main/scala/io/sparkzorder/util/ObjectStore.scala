@@ -115,7 +115,7 @@ private[sparkzorder] object ObjectStore {
    * @return None if the store refuses, else what happened
    */
   def whyUnsafe(fs: FileSystem, directory: Path): Option[String] = {
-    val path = new Path(directory, s"_tmp_${UUID.randomUUID()}")
+    val path = new Path(directory, s"${ExclusiveFile.Temporary}${UUID.randomUUID()}")
     try {
       val first = conditional(fs, path)
       val second = Try(conditional(fs, path))

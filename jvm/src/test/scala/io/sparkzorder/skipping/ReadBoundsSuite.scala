@@ -16,6 +16,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.index.{ColumnChoice, IndexBuild, IndexReader}
 import io.sparkzorder.table.{DataFile, ParquetFiles}
+import io.sparkzorder.table.stats.FooterReader
 
 /** Bounds of FLOAT and DOUBLE columns whose NaN hide them from footers: they are read from the values. */
 class ReadBoundsSuite extends SkippingTestBase {
@@ -96,6 +97,30 @@ class ReadBoundsSuite extends SkippingTestBase {
       assert(kept(dir, "f = 42") === 10)
       // seven of ten have NaN, and 42 is in another file
       assert(kept(dir, "d = 42") === 8)
+    }
+  }
+
+  test("a file that the job cannot read keeps the entry of its footer") {
+    withTableDir { dir =>
+      write(dir)
+      val root = new Path(dir.toURI)
+      val conf = spark.sessionState.newHadoopConf()
+      val files = root.getFileSystem(conf).listStatus(root).toSeq
+        .filter(_.getPath.getName.endsWith(".parquet")).map(DataFile.alone)
+      val footers =
+        FooterReader.tryRead(files, conf, ParquetFiles).map(_.get).map(f =>
+          f -> f.file.path.getName)
+      val build = new IndexBuild(
+        SparkLine.session(spark),
+        root,
+        ColumnChoice(Some(Seq(Seq("id"), Seq("d")))),
+        format = ParquetFiles)
+      def entries = build.ofFooters(footers).files
+      val all = entries.size
+      assert(all === files.size)
+      // the last file has a NaN, so its values are read
+      assert(new File(files.last.path.toUri).delete())
+      assert(entries.size === all)
     }
   }
 

@@ -11,10 +11,13 @@ import java.nio.file.attribute.FileTime
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.DataFrame
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.functions.{expr, input_file_name}
+import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
+import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.commands.OptimizeTestBase
 import io.sparkzorder.conf.RelationConf
@@ -49,6 +52,19 @@ abstract class SkippingTestBase extends OptimizeTestBase {
   }.get
 
   def scanOf(df: DataFrame): Scan = scanOf(df.queryExecution.optimizedPlan)
+
+  /** A frame without rows, whose plans have expressions as Spark's analyzer and optimizer leave them. */
+  def emptyFrame(schema: StructType): SparkLine.Frame = {
+    val session = SparkLine.session(spark)
+    TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
+  }
+
+  /** An expression as the optimizer leaves it, and the columns of `schema`. */
+  def optimized(text: String, schema: StructType): (Expression, Seq[Attribute]) =
+    emptyFrame(schema).selectExpr(s"$text f").queryExecution.optimizedPlan match {
+      case Project(Seq(Alias(e, _)), child) => (e, child.output)
+      case other => fail(other.toString)
+    }
 
   /** Names of the files that hold rows of a query, as Spark reads them. */
   def matching(df: DataFrame): Set[String] = withoutSkipping {

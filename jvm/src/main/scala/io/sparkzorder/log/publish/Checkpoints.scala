@@ -139,7 +139,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
    */
   private def removeObsolete(): Unit =
     if (obsolete(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
-      val trash = new Path(state.commits, s"_tmp_dropped_${UUID.randomUUID()}")
+      val trash = new Path(state.commits, s"${ExclusiveFile.Temporary}dropped_${UUID.randomUUID()}")
       // the directory of a table that was dropped meanwhile is not made again
       if (ObjectStore.isOne(fs)) fs.mkdirs(trash) else Directories.make(fs, trash, fs.getConf)
       val names = obsolete(new CommitLogReader(state).read())

@@ -11,8 +11,6 @@ import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.Project
-import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.TextFunctions
@@ -32,21 +30,17 @@ class ColumnFunctionsSuite extends ColumnFilesBase {
       random: Random,
       literals: Int = literals,
       isAround: Boolean = false): Unit = {
-    val session = SparkLine.session(spark)
     val schema = new StructType().add("c", t)
-    val frame =
-      TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
-    val Project(Seq(Alias(call, _)), child) =
-      Try(frame.selectExpr(s"$function f").queryExecution.optimizedPlan).get: @unchecked
+    val (call, output) = optimized(function, schema)
     val rows = ColumnFunctionCases.values(t, zone, random)
     val sorted = rows
     val files = Seq(Seq[Any](null)) ++ sorted.map(Seq(_)) ++
       sorted.map(v => Seq(v, sorted(random.nextInt(sorted.size)))) ++
       sorted.take(5).map(v => Seq(v, null))
     val index = indexOf(t, files)
-    val columns = new TableColumns(child.output, schema, new StructType(), _ == _)
+    val columns = new TableColumns(output, schema, new StructType(), _ == _)
     def evaluator(e: Expression): Any => Try[Any] = {
-      val bound = BindReferences.bindReference(e, child.output)
+      val bound = BindReferences.bindReference(e, output)
       v => Try(bound.eval(InternalRow(v)))
     }
     val result = evaluator(call)

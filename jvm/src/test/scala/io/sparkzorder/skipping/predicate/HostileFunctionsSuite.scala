@@ -12,7 +12,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.GenerateMutableProjection
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, Project}
-import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.index.ByteValues
@@ -67,10 +67,7 @@ class HostileFunctionsSuite extends ColumnFilesBase {
       function: String,
       settings: String,
       random: Random): Unit = {
-    val session = SparkLine.session(spark)
-    val schema = StructType(columns.map { case (name, t, _) => StructField(name, t) })
-    val frame =
-      TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
+    val frame = emptyFrame(StructType(columns.map { case (name, t, _) => StructField(name, t) }))
     Try(frame.selectExpr(s"$function f", "*").queryExecution.optimizedPlan).toOption match {
       case Some(Project(Alias(call, _) +: _, child))
           if call.references.nonEmpty && call.deterministic && child.children.isEmpty =>

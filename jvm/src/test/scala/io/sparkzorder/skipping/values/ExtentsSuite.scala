@@ -9,8 +9,6 @@ import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.Project
-import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -29,17 +27,6 @@ class ExtentsSuite extends SkippingTestBase with RandomInputs {
   // with the last days of months, a leap year, and changes of clocks
   private val starts = Seq(1293840000000000L, 1325376000000000L, 1704067200000000L)
   private var (results, known) = (0L, 0L)
-
-  private def call(t: DataType, function: String): Option[(Expression, Attribute)] = {
-    val session = SparkLine.session(spark)
-    val schema = new StructType().add("c", t)
-    val frame =
-      TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
-    frame.selectExpr(s"$function f").queryExecution.optimizedPlan match {
-      case Project(Seq(Alias(call, _)), child) => Some(call -> child.output.head)
-      case _ => None
-    }
-  }
 
   private def number(t: DataType, value: Long): Any = t match {
     case ByteType => value.toByte
@@ -70,41 +57,42 @@ class ExtentsSuite extends SkippingTestBase with RandomInputs {
     }
   }
 
-  private def check(t: DataType, function: String, zone: String, random: Random, files: Int): Unit =
-    for ((call, column) <- call(t, function)) {
-      val bound = BindReferences.bindReference(call, Seq(column))
-      val tree = ExtentTree.of(call, column)
-      val order = ValueOrder.of(t).get
-      val resultOrder = ValueOrder.of(call.dataType)
-      val values = ColumnFunctionCases.values(t, zone, random).filter(Piece.isUsual)
-        .sorted(order).toIndexedSeq
-      for (_ <- 1 to files; rows = file(t, values, random) if rows.size > 1) {
-        val ends = (rows.head, rows.last)
-        val input = ends match {
-          case (low: UTF8String, high: UTF8String) =>
-            Extent.ofBytes(t, low.getBytes, high.getBytes, mayBeNull = false)
-          case (low, high) => Between(low, high, order.equiv(low, high))
-        }
-        val extent = tree(input)
-        rows.foreach { row =>
-          def lost(result: Any) = fail(
-            s"$call with $t in $zone: $result of $row is not in $extent of ${rows.mkString(", ")}")
-          // an error is no result
-          Try(bound.eval(InternalRow(row))).foreach { result =>
-            results += 1
-            if (extent != Anything) known += 1
-            (extent, result) match {
-              case (Anything, _) =>
-              case (OnlyNull, null) =>
-              case (b: Between, null) => if (!b.mayBeNull) lost(result)
-              case (b: Between, _) =>
-                if (!resultOrder.exists(o => o.lteq(b.low, result) && o.lteq(result, b.high)))
-                  lost(result)
-              case _ => lost(result)
-            }
-          }
+  private def check(
+      t: DataType,
+      function: String,
+      zone: String,
+      random: Random,
+      files: Int): Unit = {
+    val (call, columns) = optimized(function, new StructType().add("c", t))
+    val bound = BindReferences.bindReference(call, columns)
+    val tree = ExtentTree.of(call, columns: _*)
+    val order = ValueOrder.of(t).get
+    val values = ColumnFunctionCases.values(t, zone, random).filter(Piece.isUsual)
+      .sorted(order).toIndexedSeq
+    for (_ <- 1 to files; rows = file(t, values, random) if rows.size > 1) {
+      val extent = tree((rows.head, rows.last) match {
+        case (low: UTF8String, high: UTF8String) =>
+          Extent.ofBytes(t, low.getBytes, high.getBytes, mayBeNull = false)
+        case (low, high) => Between(low, high, order.equiv(low, high))
+      })
+      // an error is no result
+      for (row <- rows; result <- Try(bound.eval(InternalRow(row)))) {
+        results += 1
+        if (extent != Anything) known += 1
+        if (!isIn(extent, result, ValueOrder.of(call.dataType))) {
+          fail(s"$call with $t in $zone: $result of $row is not in $extent of " +
+            rows.mkString(", "))
         }
       }
+    }
+  }
+
+  private def isIn(extent: Extent, result: Any, order: Option[Ordering[Any]]): Boolean =
+    extent match {
+      case Anything => true
+      case OnlyNull => result == null
+      case b: Between if result == null => b.mayBeNull
+      case b: Between => order.exists(o => o.lteq(b.low, result) && o.lteq(result, b.high))
     }
 
   /** @param share one function of so many */

@@ -9,8 +9,6 @@ import scala.util.Random
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.Project
-import org.apache.spark.sql.sparkzorder.{SparkLine, TestAccess}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -86,7 +84,8 @@ class SeveralColumnsSuite extends SkippingTestBase {
         inConf(
           "spark.sql.ansi.enabled" -> ansi,
           "spark.sql.session.timeZone" -> "America/New_York") {
-          val (e, variables) = expression(text, columns.map(_._1))
+          val (e, variables) =
+            optimized(text, new StructType().add("a", columns(0)._1).add("b", columns(1)._1))
           val tree = ExtentTree.of(e, variables: _*)
           assert(tree.unknown.isEmpty, s"$text: ${tree.unknown}")
           for (_ <- 1 to 60) check(text, e, variables, columns.map(_._2), tree, random)
@@ -94,18 +93,6 @@ class SeveralColumnsSuite extends SkippingTestBase {
       }
       info(s"$inBoxes results, $known of them in boxes of which something is known")
       assert(known > inBoxes / 4)
-    }
-  }
-
-  /** An expression with columns `a` and `b`, as the optimizer leaves it. */
-  private def expression(text: String, types: Seq[DataType]): (Expression, Seq[Attribute]) = {
-    val session = SparkLine.session(spark)
-    val schema = new StructType().add("a", types(0)).add("b", types(1))
-    val frame =
-      TestAccess.internalFrame(session, session.sparkContext.emptyRDD[InternalRow], schema)
-    frame.selectExpr(s"$text f").queryExecution.optimizedPlan match {
-      case Project(Seq(Alias(e, _)), child) => (e, child.output)
-      case other => fail(other.toString)
     }
   }
 
