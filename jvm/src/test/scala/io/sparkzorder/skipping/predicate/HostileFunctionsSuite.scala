@@ -27,10 +27,10 @@ import io.sparkzorder.skipping.values.{
 }
 
 /**
- * Random functions with hostile arguments against Spark itself. Of files with one value and with two values, each
- * file must be kept for which Spark finds a predicate true. Spark evaluates the predicate with generated code and
- * without. Of the values between two bounds, each result must be among the results that the pieces of the
- * expression tell.
+ * Random functions, compared with the results of Spark. Their arguments are hostile: NUL, empty texts, the ends of
+ * types, odd patterns. First, a file of one or two rows must be kept if Spark finds a predicate true for one of the
+ * rows, by interpreted or by generated code. Second, the result for a value between two bounds must be one that
+ * [[ResultsOfColumns]] takes for possible.
  *
  * The system property `sparkzorder.test.pairs` asks for more functions.
  */
@@ -127,7 +127,7 @@ class HostileFunctionsSuite extends ColumnFilesBase {
       !compile(test).isInstanceOf[Unknown] || random.nextInt(10) == 0
     }
 
-    /** Results of the values between bounds. */
+    /** Checks the results for values between the bounds of a file. */
     def checkRanges(): Unit =
       if (output.forall(a => Extent.isKnown(a.dataType)))
         ComparisonDomain.of(call.dataType).foreach { domain =>
