@@ -34,9 +34,11 @@ TESTS :=
 ROWS :=
 # every row, the default one first; `make release` takes ROWS of them, and `make release-check` spark41 by default
 all_rows := spark41 $(rows)
-# what CI takes of them, on the oldest row and the newest: what calls the classes of Spark that differ between the lines,
-# which are those of functions, statements, types, OPTIMIZE and scans
-sample_rows := spark35 spark42
+# lines of `make test-rows-sample`; CI takes one of them, on each day the next
+SAMPLE := $(lines)
+# what is run of them: what calls the classes of Spark that differ between the lines, which are those of functions,
+# statements, types, OPTIMIZE and scans
+sample_rows := $(foreach line,$(SAMPLE),spark$(subst .,,$(line)))
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *.OptimizeSuite *SkippingTrapsSuite *PhysicalTypesSuite
 # suites of `make test-shadow`
 shadow_suites := *TpcRowsSuite
@@ -51,7 +53,7 @@ SLOWEST ?=
 # tests that start programs of their own, which can do so with every row
 PROGRAMS := tests/formats tests/cluster $(addprefix tests/install/test_,loading.py ways_in.py \
   without_extension.py)
-# `make test-slow PART=2/4` takes the second quarter of the files of tests
+# `make test-slow PART=2/24` takes the second of 24 parts of the files of tests
 PART ?=
 # the tag of JVM tests that `make test` leaves to `make test-slow`, as pytest's marker `slow`
 slow := org.scalatest.tags.Slow
@@ -272,18 +274,18 @@ $(row_clients): test-rows-connect-%: $(jars) $(row_environments)
 	PYTHONPATH=python $(call pytest,.venv-$*/bin/python,$*-connect) --mode=connect $(TESTS)
 
 .PHONY: test-rows-sample
-test-rows-sample: test-rows-sample-jvm test-rows-sample-py ## what `.ci/run` runs of test-rows
+test-rows-sample: test-rows-sample-jvm test-rows-sample-py ## a part of test-rows (SAMPLE=3.5, as `.ci/run` runs it)
 
 .PHONY: test-rows-sample-jvm
 test-rows-sample-jvm: $(environment)
 	$(call test_rows,$(foreach row,$(sample_rows),"$(row)/testOnly $(sample_suites) -- -l $(slow)"))
 
 .PHONY: test-rows-sample-py
-test-rows-sample-py: $(jars) $(row_environments)
-	for line in $(lines); do \
+test-rows-sample-py: $(jars) setup $(SAMPLE:%=.venv-%/.installed)
+	for line in $(SAMPLE); do \
 	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample) --mode=session $(sample_tests); \
 	done
-	for line in $(connect_lines); do \
+	for line in $(filter $(connect_lines),$(SAMPLE)); do \
 	  PYTHONPATH=python $(call pytest,.venv-$$line/bin/python,$$line-sample-connect) --mode=connect $(sample_connect); \
 	done
 

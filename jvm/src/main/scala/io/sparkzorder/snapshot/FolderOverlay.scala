@@ -32,7 +32,8 @@ import io.sparkzorder.table.TokenFile
  * stays as it is. Spark then fails, because the old files are missing, so it never reads fewer rows unseen.
  *
  * @param listed files of the folder by name, as they were listed
- * @param now where an added file is now, if anywhere; called only for files that the listing lacks
+ * @param now where an added file is now, if anywhere; called only for files that the
+ *   listing lacks, and for files of runs under way
  * @param upTo the number of the newest record that may add rows that were not listed. A later change was
  *   committed after the listing. It applies only if the set has all of R, because otherwise A may have rows of
  *   a file that appeared after the listing
@@ -98,8 +99,14 @@ private[snapshot] final class FolderOverlay(
       }
     })
 
-  private def locate(step: Step, added: Added): Option[FileStatus] =
-    listed.get(added.name).filter(_.getLen == added.length).orElse {
-      found.getOrElseUpdate((step.known.record.run, added.name), now(step, added))
-    }
+  /**
+   * The place of an added file. A listing from before the undone run shows the files that an UNDO brings back,
+   * but while the UNDO is being published they may be hidden. So the present place of a file of a run under way
+   * counts before the listed place.
+   */
+  private def locate(step: Step, added: Added): Option[FileStatus] = {
+    def inListing = listed.get(added.name).filter(_.getLen == added.length)
+    def present = found.getOrElseUpdate((step.known.record.run, added.name), now(step, added))
+    if (step.underWay) present.orElse(inListing) else inListing.orElse(present)
+  }
 }

@@ -539,7 +539,8 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
+  testSmall(
+    "DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)

@@ -101,12 +101,22 @@ class ComparedTypesSuite extends GridTestBase {
     }
   }
 
-  test("a STRING over bytes without annotation in the file") {
+  private val overBytes = "a STRING over bytes without annotation in the file"
+
+  test(overBytes)(checkBytes(Seq(true, false), "s", every = 2))
+
+  test(s"$overBytes: with and without files of texts and a values index", Slow) {
+    for (isText <- Seq(Seq(false), Seq(true, false)); values <- Seq("", "s"))
+      checkBytes(isText, values, every = 1)
+  }
+
+  /** @param every 2 takes each second filter */
+  private def checkBytes(isText: Seq[Boolean], values: String, every: Int): Unit = {
     def of(first: Char): Seq[Array[Byte]] =
       (0 until 20).map(i => s"$first${"%02d".format(i)} Ä".getBytes("UTF-8")) :+ null
     val broken = Seq("ff41", "c3", "80", "4100", "c328", "f0288c28", "61c3")
       .map(h => h.grouped(2).map(Integer.parseInt(_, 16).toByte).toArray)
-    for (isText <- Seq(Seq(false), Seq(true, false)); values <- Seq("", "s")) withTable("t") {
+    withTable("t") {
       withTableDir { dir =>
         for (text <- isText;
           (rows, i) <- (Seq('a', 'b', 'c', 'Z').map(of) :+ broken).zipWithIndex) {
@@ -118,7 +128,7 @@ class ComparedTypesSuite extends GridTestBase {
         sql(s"CREATE TABLE t (id BIGINT, s STRING) USING parquet LOCATION '$dir' " +
           s"TBLPROPERTIES ('zorder.index.values' = '$values')")
         val pushdown = "spark.sql.parquet.filterPushdown" -> "false"
-        def check(): Seq[Int] = Seq(
+        val filters = Seq(
           "s = 'b07 Ä'",
           "s IN ('b07 Ä', 'c19 Ä')",
           "s <=> 'b07 Ä'",
@@ -146,7 +156,8 @@ class ComparedTypesSuite extends GridTestBase {
           "s != 'a00 Ä'",
           "NOT s LIKE 'a%'",
           "trim(s) = 'c05 Ä'",
-          "concat(s, 'x') = 'b07 Äx'").map { filter =>
+          "concat(s, 'x') = 'b07 Äx'")
+        def check(): Seq[Int] = filters.indices.by(every).map(filters).map { filter =>
           val found = spark.table("t").where(filter)
           val kept = keptFiles(found)
           val without = withoutSkipping(inConf(pushdown)(bag(found)))

@@ -82,7 +82,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
         metadata.configuration + ("delta.constraints.small" -> "a < 0")))
       constrained.commit(Nil, DeltaOperations.ManualUpdate)
       val rows = bag(spark.table("t"))
-      (1 to 5).foreach { _ =>
+      (1 to 2).foreach { _ =>
         failingWrite(sql(s"OPTIMIZE TABLE t ZORDER BY (a, b) $small").collect())
       }
       assert(bag(spark.table("t")) === rows)
