@@ -25,7 +25,7 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
 /**
- * The files that a run has listed, in one version of a Delta table.
+ * The files that a statement has listed, in one version of a Delta table.
  *
  * @param state the version of the table
  * @param where the predicate that chose the files; the history of the table shows the predicate
@@ -42,7 +42,7 @@ private[delta] final class DeltaSnapshot(
   private val (withZone, zoneless) = listed.partition(f => !f.isZoneless)
 
   // One job writes all partition timestamps in one form, either with a zone or without. Files of both forms
-  // therefore cannot be rewritten together.
+  // therefore cannot be rewritten together. A file without any partition timestamp counts as one with a zone.
   override def files: IndexedSeq[DeltaFile] = if (withZone.isEmpty) zoneless else withZone
 
   override def leftOut: Seq[String] =
@@ -51,8 +51,7 @@ private[delta] final class DeltaSnapshot(
       s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
 
   /**
-   * The first version that the statement of a run has read. If a folder is laid out in two passes, the
-   * second pass reads a later version.
+   * The first version that the statement `run` has read. The second of two passes reads a later version.
    */
   def firstVersion(run: String): Long = format.firstVersion(run, state.version)
 
@@ -90,9 +89,8 @@ private[delta] final class DeltaFile(
   override def isUncounted: Boolean = add.numLogicalRecords.isEmpty
 
   /**
-   * True if so large a share of the rows is deleted that the file counts as new. The limit is that of
-   * Delta's OPTIMIZE. A file that waits for the second of two passes does not count, because that pass
-   * rewrites it anyway.
+   * True if so large a share of the rows is deleted that the file counts as new. Delta's OPTIMIZE has the same
+   * limit. False for a file that waits for the second of two passes, because that pass rewrites the file anyway.
    */
   private val hasManyDeletes: Boolean =
     !DeltaLayouts.dealt(add).exists(_.region > 0) &&
@@ -167,8 +165,8 @@ private[delta] final class DeltaFiles(
 private object DeltaFiles {
 
   /**
-   * Converts a value of Spark so that `==` is true for two results if Spark takes the values as equal.
-   * Arrays are compared by content, and NaN equals NaN.
+   * Converts a value of Spark so that two results are equal by `==` if Spark takes the values as equal: arrays of
+   * bytes are compared by content, and NaN equals NaN.
    */
   def comparable(value: Any): Any = value match {
     case bytes: Array[Byte] => bytes.toSeq
@@ -185,7 +183,7 @@ private[delta] final class DeltaStatistics(
     columns: Seq[OrderingColumn]) {
   private val physical = columns.map(c => DeltaLayouts.physical(c.parts, state.schema))
 
-  /** A file without statistics may hold any value. */
+  /** The statistics of a file that has none: the file may hold any value. */
   val unknown: IndexedSeq[FileColumnInfo] =
     columns.map(_ => FileColumnInfo(ColumnRange.Unknown, 0L, 0L)).toIndexedSeq
 
@@ -223,7 +221,7 @@ private[delta] final class DeltaStatistics(
     found.toMap
   }
 
-  /** A column with statistics; NULL if the table has no statistics of this name. */
+  /** A statistic as a column; NULL if the table keeps no such statistic. */
   private def stat(schema: StructType, path: Seq[String], dataType: DataType): Column =
     if (!DeltaLayouts.contains(schema, path)) lit(null).cast(dataType)
     else col(("stats" +: path).map(quoteIdentifier).mkString(".")).cast(dataType)
@@ -243,7 +241,7 @@ private[delta] final class DeltaStatistics(
     FileColumnInfo(known, 0L, values.orElse(records).getOrElse(0L))
   }
 
-  /** False for a bound that may be of invalid UTF-8: the log replaces this by U+FFFD, which is another value. */
+  /** False for a bound that may come from invalid UTF-8. The log has U+FFFD in its place, which is another value. */
   private def isText(bound: Any): Boolean = bound match {
     case s: UTF8String => !s.toString.contains('\uFFFD')
     case _ => true

@@ -18,8 +18,8 @@ import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * A Delta table: Delta's reader reads, Delta's writer writes, and one transaction of Delta replaces
- * the files of a batch. The steps are those of Delta's own OPTIMIZE.
+ * A Delta table: Delta's reader reads the rows, Delta's writer writes the files, and one transaction of Delta
+ * replaces the files of a batch. Delta's own OPTIMIZE has the same steps.
  *
  * @param name full name, quoted for SQL
  */
@@ -56,7 +56,7 @@ private[delta] final class DeltaFormat(
     val now = current
     DeltaLayouts.versionsOfLastRun(now).map { versions =>
       val before = versions.min
-      // all commits of a run have read one version; those of the second of two passes have read another
+      // all commits of a pass have read the same version, so two versions tell the commits of this run from others
       val since = log.history.getHistory(Some((now.version - before).toInt))
       val others =
         since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.exists(versions(_))))
@@ -83,7 +83,7 @@ private[delta] final class DeltaFormat(
     new DeltaSnapshot(this, state, columns, where, listing, files)
   }
 
-  /** A layout by a column of which Delta keeps no statistics would be of no use. */
+  /** Refuses a column of which Delta keeps no statistics: no query could skip files by such a layout. */
   private def checkStatistics(column: OrderingColumn, state: Snapshot): Unit = {
     if (!DeltaLayouts.contains(state.schema, column.parts)) {
       throw ZOrderErrors.conflict(name, s"the column ${column.name} was renamed or dropped")

@@ -35,7 +35,7 @@ private[delta] object DeltaLayouts {
   // the first version that the statement has read
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
-  // the version that the batch has read; a later version than the first one in the second of two passes
+  // the version that the batch has read; in the second of two passes, a later version than the first one
   private val BatchVersion = "zorder.batchVersion"
   private val Plan = "zorder.plan"
   private val Region = "zorder.region"
@@ -141,8 +141,8 @@ private[delta] object DeltaLayouts {
     layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
 
   /**
-   * The first and the last version that the last run read. Tags that CLONE has copied from another table do not
-   * count, because they have versions of that table.
+   * The first version that the last run read, and the version that its newest batch read. Tags that CLONE has copied
+   * from another table do not count, because they have versions of that table.
    */
   def versionsOfLastRun(snapshot: Snapshot): Option[Set[Long]] =
     newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id).flatMap { tags =>
@@ -157,7 +157,7 @@ private[delta] object DeltaLayouts {
       .map(_.getMap[String, String](0).toMap)
 
   /**
-   * Name parts of the columns by which the last OPTIMIZE of the history, which may be Delta's own, has ordered
+   * Name parts of the columns by which the last OPTIMIZE ZORDER BY of the history, which may be Delta's own, ordered
    * rows. The names are those of that time: a column may have been renamed since.
    */
   def columnsOfHistory(log: DeltaLog): Seq[Seq[String]] = {

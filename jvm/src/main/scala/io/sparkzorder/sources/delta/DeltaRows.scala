@@ -35,7 +35,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.write.FileWriter
 
-/** The rows of some files, read in a transaction, without the rows that deletion vectors delete. */
+/** The rows of some files, as a transaction reads them: without the rows that deletion vectors delete. */
 private[delta] final class DeltaRows(
     log: DeltaLog,
     name: String,
@@ -80,7 +80,8 @@ private[delta] final class DeltaRows(
       try withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
       catch {
         case NonFatal(e) =>
-          // the event of the failure ends the shuffle, and `close` would unregister the listener before
+          // Waits for the event of the failure, which removes the files of the shuffle. `close` unregisters the
+          // listener.
           val _ = shuffled.get
           throw e
       }
@@ -179,14 +180,14 @@ private[delta] final class DeltaRows(
       s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was if " +
         s"files of the table have the tag zorder.run=${layout.run}. Otherwise VACUUM deletes them")
 
-  /** Deletes written files. What cannot be deleted is left to VACUUM. */
+  /** Deletes written files. VACUUM deletes files that cannot be deleted here. */
   private def delete(written: Seq[AddFile]): Unit = written.foreach { add =>
     val path = add.absolutePath(log)
     try path.getFileSystem(log.newDeltaHadoopConf()).delete(path, false)
     catch { case NonFatal(e) => logWarning(s"$path was written and could not be deleted", e) }
   }
 
-  /** Whether a later version has had one of the files; None if the log cannot be read. */
+  /** True if the table has, or has removed, one of the new files; None if the log cannot be read. */
   private def isCommitted(staged: StagedFiles[DeltaFile]): Option[Boolean] =
     try {
       val now = log.update()
@@ -203,7 +204,7 @@ private[delta] final class DeltaRows(
     if (!RowTracking.isEnabled(snapshot.state.protocol, snapshot.state.metadata)) Map.empty
     else Map(DeltaCommitTag.PreservedRowTrackingTag.key -> "true")
 
-  /** The metrics of the table's history, by the names of Delta's OPTIMIZE. */
+  /** The metrics that the table's history shows, under the names that Delta's OPTIMIZE uses. */
   private def metrics(added: Seq[AddFile]): Map[String, SQLMetric] = {
     val sizes = added.map(_.size).sorted.toIndexedSeq
     def percentile(p: Int): Long = sizes((p * (sizes.size - 1) + 50) / 100)
@@ -241,9 +242,9 @@ private object DeltaRows {
 }
 
 /**
- * Ends the shuffle of Delta's write job, and keeps the number of bytes that the shuffle wrote. Delta does not
- * hand the plan of the job out, so the plan is taken from the event that the job has ended. A shuffle whose
- * event is lost stays until Spark's garbage collector finds it.
+ * Removes the shuffle files of Delta's write job, and keeps the number of bytes that the shuffle wrote. Delta does
+ * not return the plan of the job, so the plan is taken from the event that the job has ended. If the event is lost,
+ * the files stay until Spark's cleaner finds that the shuffle is unused.
  */
 private final class ShuffleOfWrite extends QueryExecutionListener {
   private val bytes = new CompletableFuture[Long]
@@ -258,6 +259,6 @@ private final class ShuffleOfWrite extends QueryExecutionListener {
       val _ = bytes.complete(Try(FileWriter.endShuffles(query.executedPlan)).getOrElse(0L))
     }
 
-  /** 0 if Spark's listeners are so late that the event has not come yet. */
+  /** The bytes; 0 if the event does not come within a second, because Spark's listeners are late. */
   def get: Long = Try(bytes.get(1, TimeUnit.SECONDS)).getOrElse(0L)
 }

@@ -42,9 +42,9 @@ private[delta] final class DeltaSkipping(
     filter(filters, columns)._1
 
   override def pruner(filters: Seq[Expression], columns: TableColumns): Option[FilePruner] =
-    // if the other side of a join has no key, the filter is FALSE, which has no column
+    // FALSE has no column, but leaves out all files: it is the filter of a join whose other side has no key
     if (columnsOf(filters).isEmpty && !filters.contains(Literal.FalseLiteral)) None
-    // to prune a single file, it is not worth reading the bounds of all files of the table
+    // the bounds of all files of the table are not worth reading to leave out a single file
     else if (index.preparedScan.files.size <= 1) None
     else {
       val (test, bounds) = filter(filters, columns)

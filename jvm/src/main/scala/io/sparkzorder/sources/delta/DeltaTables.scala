@@ -102,7 +102,8 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     }
 
   private def isWhole(t: DeltaTableV2): Boolean = {
-    // Delta finds a version or a partition in a path only when it reads the state, so the path is compared here
+    // A path may end with a version (`t@v1`) or a partition (`t/p=1`). Delta splits it only when it reads the
+    // state, so the path is compared with that of the log here.
     val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
       t.path.getFileSystem(t.deltaLog.newDeltaHadoopConf()).makeQualified(t.path) !=
       t.deltaLog.dataPath
@@ -209,7 +210,7 @@ private[delta] object DeltaTables {
   def unknown(names: Set[String]): Set[String] =
     names.map(_.stripSuffix("-preview")).filterNot(features)
 
-  /** Why a table is left to Delta; None if the table is not left to Delta. */
+  /** Why OPTIMIZE of a table is left to Delta; None if we rewrite the table. */
   def obstacle(snapshot: Snapshot): Option[String] = {
     val others = unknown(snapshot.protocol.readerAndWriterFeatureNames)
     if (others("clustering")) Some(Clustered)
@@ -219,8 +220,8 @@ private[delta] object DeltaTables {
   }
 
   /**
-   * True if Delta's rules are in the session. Without them, rows that are deleted by a deletion
-   * vector would be read.
+   * True if Delta's rules are in the session. Without these rules, a read returns rows that a deletion vector
+   * deletes.
    */
   private def hasExtension: Boolean =
     try SparkLine.session(SparkSession.active).sessionState.planner.strategies
