@@ -21,7 +21,7 @@ import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 
-/** An ordering column with its field in the table's schema. */
+/** An ordering column, with the id and the type of its field in the table's schema. */
 private[iceberg] final case class IcebergColumn(column: OrderingColumn, id: Int, dataType: Type) {
 
   /** The name that Iceberg's scans and properties use. */
@@ -70,12 +70,13 @@ private[iceberg] final class IcebergFile(
   override def bytes: Long = file.fileSizeInBytes
   override def storedRecords: Long = file.recordCount
 
-  // a deletion vector belongs to one data file, and names each deleted position once
+  // exact for deletion vectors alone: a vector belongs to one data file, and names each deleted position once
   override def records: Long =
     if (deletes.nonEmpty && !isUncounted) file.recordCount - deleted else file.recordCount
   override def isUncounted: Boolean = deletes.exists(_.format != FileFormat.PUFFIN)
 
-  // a file of deleted positions may belong to several data files, and may name a position twice
+  // The least number, because a file of deleted positions may also name positions of other data files, and may
+  // name a position twice. An equality delete may delete all rows.
   override def leastRecords: Long =
     if (deletes.exists(_.content != FileContent.POSITION_DELETES)) 0L
     else math.max(0L, file.recordCount - deleted)
@@ -93,7 +94,7 @@ private[iceberg] final class IcebergFile(
       .orElse(Some(layout.fold(0L)(_.run.hashCode.toLong)))
 }
 
-/** Lists the files of a table by its manifests. */
+/** Lists the files of a table from its manifests. */
 private[iceberg] final class IcebergFiles(table: BaseTable, columns: Seq[IcebergColumn]) {
   private val values = columns.map(c => new IcebergValues(c.id, c.dataType, c.column.dataType))
   private val layouts = new IcebergLayouts(table)

@@ -28,8 +28,8 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.StatementText
 
 /**
- * An Iceberg table: Iceberg's scan reads, Iceberg's writer writes, and one `RewriteFiles` replaces
- * the files. The steps are those of Iceberg's own action for data files.
+ * An Iceberg table: Iceberg's scan reads the rows, Iceberg's writer writes the files, and one `RewriteFiles`
+ * replaces the files of a batch. Iceberg's own `rewrite_data_files` has the same steps.
  *
  * @param name full name, quoted for SQL
  */
@@ -51,8 +51,8 @@ private[iceberg] final class IcebergFormat(
   override def schema: StructType = SparkSchemaUtil.convert(table.schema)
 
   /**
-   * The source columns of identity transforms. A source column of another transform has several values in a
-   * partition.
+   * The source columns of identity transforms. The source column of another transform, such as `days(ts)`, may have
+   * several values in a partition, so rows can be ordered by it.
    */
   override def partitionSchema: StructType = {
     val names = for {
@@ -102,9 +102,9 @@ private[iceberg] final class IcebergFormat(
   }
 
   /**
-   * Plans a scan of the current snapshot, which has the table's current schema. A scan of a named snapshot would
-   * have the schema of that snapshot's time. If another thread has moved the table to another snapshot meanwhile,
-   * the scan is planned again.
+   * Plans a scan of the current snapshot with the table's current schema. (A scan that names a snapshot has the
+   * schema of that snapshot's time.) The scan is planned again if another thread refreshes the table meanwhile, so
+   * that the current snapshot becomes another one.
    */
   @tailrec
   private def planned(

@@ -49,8 +49,8 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   def isForgotten(file: DataFile): Boolean = number(file).exists(!sequences(_))
 
   /**
-   * The layout of the last run whose snapshot is in the history of the current one. None if one of its
-   * columns was dropped.
+   * The layout of the last run whose snapshot is in the history of the current snapshot. None if one of the columns
+   * was dropped.
    */
   def lastLayout: Option[LastLayout] =
     SnapshotUtil.currentAncestors(table).asScala.iterator.flatMap(read(_)).toSeq.headOption
@@ -62,8 +62,8 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
       }
 
   /**
-   * The state before the last run that is in the history of the current snapshot, and the number of
-   * commits of others that came since. None without such a run, or if that state has expired.
+   * The id of the snapshot before the last run in the history of the current snapshot, and the number of commits of
+   * other writers since then. None without such a run, or if the snapshot before it has expired.
    */
   def beforeLastRun: Option[(Long, Int)] = {
     val history = SnapshotUtil.currentAncestors(table).asScala.toSeq

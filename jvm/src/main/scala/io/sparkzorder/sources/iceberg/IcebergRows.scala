@@ -44,8 +44,8 @@ import io.sparkzorder.sources.{
 import io.sparkzorder.write.FileWriter
 
 /**
- * Entries in the three registries by which Iceberg's own rewrites pass objects to its scan and writer: the
- * table, the tasks to read, and the new files. The key of all three entries is the id of this object.
+ * Entries in three registries of Iceberg: the table, the tasks to read, and the new files. By these registries,
+ * Iceberg's own rewrites pass objects to the scan and the writer. The key of all three entries is `id`.
  */
 private[iceberg] final class Staging(
     table: BaseTable,
@@ -99,8 +99,8 @@ private[iceberg] final class IcebergRows(
     session.read.format("iceberg").option(IcebergRows.TaskSet, staging.id).load(staging.id)
       .queryExecution.analyzed.collectFirst { case r: DataSourceV2Relation => r }.get
 
-  // Iceberg marks the columns of row lineage as metadata columns. Then Spark would find no other metadata
-  // columns, such as `_file`
+  // Iceberg marks the columns of row lineage as metadata columns. If the output of a relation has such a mark, Spark
+  // finds no other metadata columns, such as `_file`.
   private val loaded: Frame =
     SparkLine.frame(session, relation.copy(output = relation.output.map(IcebergRows.unmarked)))
 
@@ -197,8 +197,8 @@ private[iceberg] final class IcebergRows(
   }
 
   /**
-   * True if it is certain that the table has no snapshot of this commit. A commit whose answer was lost is
-   * repeated by Iceberg, or on the way to the catalog. The second attempt then fails because of the first.
+   * True if the table certainly has no snapshot of this commit. If the answer to a commit is lost, the commit is
+   * repeated, by Iceberg or on the way to the catalog. The second attempt then fails because the first has succeeded.
    */
   private def isMissing(layouts: IcebergLayouts, layout: LayoutTag, before: Set[Long]): Boolean =
     try {
@@ -209,7 +209,7 @@ private[iceberg] final class IcebergRows(
   override protected def abort(staged: StagedFiles[IcebergFile]): Unit =
     delete(staged.files.map(_.path))
 
-  /** Deletes written files. What cannot be deleted is an orphan file of the table. */
+  /** Deletes written files. A file that cannot be deleted stays as an orphan file of the table. */
   private def delete(written: Seq[String]): Unit = written.foreach { f =>
     try table.io.deleteFile(f)
     catch { case NonFatal(e) => logWarning(s"$f was written and could not be deleted", e) }

@@ -39,10 +39,10 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
 /**
  * Prunes the files of a scan of an Iceberg table by the bounds in the table's manifests.
  *
- * Some tasks of the scan are left out. The others stay as Iceberg has planned them, with their delete files. A
- * file is found by its path, and a column by the id of its field in the schema by which the scan reads.
+ * Some tasks of the scan are left out. The others stay as Iceberg has planned them, with their delete files. The
+ * bounds are looked up by the path of the file and by the id of the field in the schema by which the scan reads.
  *
- * @param snapshot the snapshot whose files have known bounds
+ * @param snapshot the snapshot from which the bounds are read. The files that are only in another snapshot are kept
  */
 private[iceberg] final class IcebergSkipping(
     relation: DataSourceV2ScanRelation,
@@ -62,7 +62,8 @@ private[iceberg] final class IcebergSkipping(
     prunedBySpark.exists(SQLConf.get.resolver(_, column.name))
 
   override def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds = {
-    // the likely schema of the scan: its partitions have the schema by which it reads, but are not planned yet
+    // Only the partitions of the scan have the schema by which it reads, and they are not planned yet. This is
+    // the schema that the scan most likely has.
     val isCurrent = Option(table.currentSnapshot).exists(_.snapshotId == snapshot.snapshotId)
     val schema =
       if (isCurrent) table.schema else SnapshotUtil.schemaFor(table, snapshot.snapshotId)
@@ -150,8 +151,8 @@ private[iceberg] object IcebergSkipping {
 
   /**
    * True for types whose bounds Iceberg orders as Spark orders their values. Floating-point numbers are not
-   * among them, because bounds leave NaN out. Nor are UUIDs, which are texts to Spark, and which older versions
-   * of Iceberg order by signed numbers.
+   * among them, because bounds leave NaN out. UUIDs are not, because Spark sees them as texts, and older versions
+   * of Iceberg order them by signed numbers.
    */
   def isComparable(t: Type): Boolean = t.typeId match {
     case Type.TypeID.INTEGER | Type.TypeID.LONG | Type.TypeID.DATE | Type.TypeID.BOOLEAN |
@@ -161,7 +162,7 @@ private[iceberg] object IcebergSkipping {
     case _ => false
   }
 
-  /** A name of a column that never changes its meaning: `17 int`. */
+  /** A name for a column that never gets another meaning, by field id and type, such as `17 int`. */
   def columnOf(f: NestedField): String = s"${f.fieldId} ${f.`type`}"
 
   /**
@@ -216,8 +217,8 @@ private[iceberg] object IcebergSkipping {
     }
 
     /**
-     * The same partition with other tasks. Each parameter of the only constructor is a field. The copy must
-     * have all other fields as they were.
+     * The same partition with other tasks, made by reflection: each parameter of the only constructor is a field of
+     * the same type. All other fields of the copy must be equal to those of the original.
      */
     private def copyWith(tasks: ScanTaskGroup[ScanTask]): InputPartition = {
       val fields = partition.getClass.getDeclaredFields

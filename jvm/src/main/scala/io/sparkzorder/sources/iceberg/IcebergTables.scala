@@ -34,7 +34,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
-  // `HadoopTables` finds the metadata by file names that only tables without a catalog have
+  // only for tables without a catalog: `HadoopTables` finds the metadata by file names that no other table has
   override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
@@ -42,7 +42,7 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
           case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
           case _ => None
         }
-      // a directory that cannot be opened is refused like any directory with a table's metadata in it
+      // Then the caller refuses the directory, as any directory with the metadata of a table.
       catch { case NonFatal(_) => None }
     }
 
@@ -139,8 +139,8 @@ private final class IcebergScan(table: BaseTable, name: String)
 private object IcebergTables {
 
   /**
-   * The scan of a batch query, with its table. Scans of a stream, of changes, of a rewrite, or of a state that
-   * options name do not match.
+   * Matches the scan of a batch query, with its table. Does not match scans of a stream, of changes, of a rewrite,
+   * or of a state that an option names.
    */
   private object BatchScan {
     def unapply(leaf: LogicalPlan): Option[(DataSourceV2ScanRelation, SparkTable, BaseTable)] =
@@ -172,7 +172,7 @@ private object IcebergTables {
     "start-timestamp",
     "end-timestamp")
 
-  // the forms in which a name part of Iceberg's catalogs chooses a branch or an older state
+  // a last name part that begins like this chooses a branch or an older state in Iceberg's catalogs
   private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r
 
   private val known = new KnownReleases("1.10", "1.11", "1.12")
