@@ -33,7 +33,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   // the time of the newest file of the run, by the clock of the store
   private var writtenMs = 0L
 
-  // hidden files of earlier shadows are inputs, too
+  // lists the hidden files of earlier shadows, which are inputs of this run, too
   override def listing: ShadowUse = ShadowUse.of(state)
 
   override def remarks: Seq[String] = Seq(
@@ -42,9 +42,9 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   override def check(): Unit = table.checkShadow()
 
   /**
-   * Where times are whole seconds, a file that was written just now could be overwritten with the same time and
-   * length. Only the ETag shows such a change. Spark's listing has no ETags, so the ETags of recent files are
-   * read here.
+   * Where times are whole seconds, a file that was written in this second may be overwritten by a file with the same
+   * time and length. Only the ETag shows this change. Spark's listing has no ETags, so this method reads the ETags of
+   * recent files.
    */
   override def checkListed(files: TableFiles): Unit = {
     super.checkListed(files)
@@ -107,7 +107,8 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
 
   private def etagOf(f: DataFile): String = etags.getOrElse(f.path, Etags.of(f.status))
 
-  // Marks the record done. This release does not need the mark. Older releases skip a record that has it.
+  // Marks the record done. This release does not need the mark. Releases that cannot read the record skip it if it
+  // has the mark, and otherwise fail.
   override protected def publish(number: Long, record: Record, phases: Phases): Long = {
     try state.markDone(number, record.run)
     catch { case NonFatal(e) => logWarning(s"record $number of $name has no mark", e) }
@@ -117,7 +118,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
   /** The old files stay. */
   override protected def retainedUntil(record: Record): Option[Long] = None
 
-  /** The files from which a reader would take the rows now. */
+  /** The files from which a reader with the extension would take the rows now. */
   override protected def inputsNow(
       listed: TableFiles,
       folders: Seq[Folder],
@@ -130,7 +131,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     Snapshot.of(state, now, whole = false, listing).files.map(f => f.path -> f).toMap
   }
 
-  /** Waits until a program that overwrites an input can no longer give it the same time. */
+  /** Waits until a file that overwrites an input gets a later time than the input. */
   private def awaitLaterTimes(inputs: TableFiles): Unit =
     if (hasCoarseTimes && inputs.files.exists(_.modified >= writtenMs)) Thread.sleep(Beside.TickMs)
 

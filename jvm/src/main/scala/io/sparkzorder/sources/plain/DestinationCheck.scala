@@ -20,8 +20,8 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * Checks, before anything is written, that this user may write in every directory that a run will change,
- * and that the file system has room for the new files. A rename that is denied after the commit would leave
- * the table half published until an administrator grants the permission.
+ * and that the file system has room for the new files. If a rename were denied only after the commit, the table
+ * would stay half published until an administrator grants the permission.
  *
  * @param root the directory of the table, or the destination of INTO
  */
@@ -123,7 +123,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         true
       } catch {
         case _: AccessControlException => false
-        case NonFatal(_) => true // the store does not know; the write will show it
+        case NonFatal(_) => true // the store cannot answer, and the write will fail if it is not allowed
       }
     }
 }
@@ -131,8 +131,7 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
 /**
  * Finds files that a user may not rename although the user may write in their directory. In a directory
  * with the sticky bit, only the owner of a file, the owner of the directory and the superuser may rename
- * the file. The trial rename before the commit would not detect this, because it renames a file that the
- * user owns.
+ * the file. The trial rename before the commit cannot show this, because the user owns the renamed file.
  */
 private[plain] final class StickyDirectories(fs: FileSystem, user: String) {
 

@@ -24,9 +24,9 @@ import io.sparkzorder.skipping.predicate.FilterOnFooters
 import io.sparkzorder.table.TableFiles
 
 /**
- * The files that a WHERE clause chooses by its predicates on data columns: all files but those whose footers
- * show, by the minima and maxima, that no row can match. Spark resolves and simplifies the predicate as it does
- * for a query, so constants, casts and time zones mean the same as in a query. No row is read.
+ * The files that a WHERE clause chooses by its predicates on data columns: all files except those in which, by the
+ * minima and maxima of their footers, no row can match. Spark resolves and simplifies the predicate as for a query,
+ * so constants, casts and time zones mean the same as in a query. No row is read.
  */
 private[plain] object FilesOfWhere {
 

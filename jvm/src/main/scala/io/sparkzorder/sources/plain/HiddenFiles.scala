@@ -59,7 +59,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
 
   /**
    * Makes the written files ready for the commit. They get the permissions that the inputs of their folder
-   * have in common. The directories get the permissions of their folders, because readers look into them
+   * have in common. The directories get the permissions of their folders, because readers list the directories
    * from the commit on.
    *
    * @param record the record that is about to be committed
@@ -84,8 +84,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   protected def tokens: Seq[DataFile] = Nil
 
   /**
-   * Deletes the files of failed task attempts, such as attempts that died with their executor. Must be called
-   * after the commit and, for a run that is published, after the publish.
+   * Deletes the files of failed task attempts, such as attempts that died with their executor. Called after the
+   * commit; in place, also after the publish, because all files that are still hidden count as failed then.
    */
   def sweep(committed: Record): Unit =
     try {
@@ -103,7 +103,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   protected def namesToKeep(committed: Record): Set[String] =
     committed.changes.flatMap(_.added.map(_.staged)).toSet
 
-  /** True if the run is committed. Also true if the records cannot be read, so that nothing is deleted then. */
+  /** True if the run is committed, or if the records cannot be read, so that no file of a commit is deleted. */
   def isCommitted: Boolean =
     try TableLog.read(state).commitOf(run).isDefined
     catch { case NonFatal(_) => true }

@@ -33,9 +33,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   protected lazy val state: StateDirectory = table.state
   // one committer for all batches, because it keeps the records of other statements
   private lazy val committer = new Committer(state, name)
-  // true from the start of a commit to its success: the record may still appear after a failure
+  // true from the start of a commit to its success: on a store, the record may still appear after a failure
   private var isCommitting = false
-  // true while files may have been exchanged and the session's caches do not show it yet
+  // true while this run may have exchanged files and the session's caches are not refreshed yet
   private var stale = false
 
   override def path: String = table.root.toString
@@ -63,7 +63,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       exchange(rows, plan, layout, phases, hidden)(guard)
     } catch {
       case t: Throwable =>
-        // After the commit the hidden files belong to the table, and the next run publishes them.
+        // after the commit, the hidden files belong to the table, and the next run publishes them
         if (hidden.isCommitted || !isOver(hidden.run, t)) throw t
         val lost = hidden.lostFolder
         hidden.discard()
@@ -237,7 +237,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     val listed = rows.listed
     val folders = listed.files.map(_.folder).distinct
     val own = folders.toSet
-    // a listing of all files for each batch of a large folder would take longer than the batch
+    // For a small batch of a large folder, the status of each input takes less time than a listing of the folder.
     val isFew = ManyFiles.areFew(
       listed.files.size,
       rows.inputs.listed.files.count(f => own(f.folder)))

@@ -35,7 +35,7 @@ private[plain] final class Into(
     recovery: Recovery)
     extends PlainCommitter {
   private val runIds = mutable.Set.empty[String]
-  // readers take the copy for whole from then on
+  // true when `_SUCCESS` is written, by which readers take the copy as complete; then nothing is removed any more
   private var isMarked = false
   private lazy val directory = {
     val named = new Path(path)
@@ -55,8 +55,8 @@ private[plain] final class Into(
     }
   }
 
-  // With a WHERE on data columns, the copy would have all rows of the files in which some row matches. That
-  // is neither the table nor the set of matching rows.
+  // With a WHERE on data columns, the copy would have all rows of the files that may hold a matching row. That is
+  // neither the table nor the set of matching rows.
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
     where.requireOnPartitions()
 
@@ -66,7 +66,7 @@ private[plain] final class Into(
     }
     val zone = DateTimeUtils.getZoneId(table.user.sessionState.conf.sessionLocalTimeZone)
     FileChecks.checkNames(table.target, files, zone)
-    // The records of a nested table decide which of its files count, and the copy does not read these records.
+    // the records of a nested table tell which of its files count, and this statement does not read these records
     TargetChecks.checkNested(
       table.target.name,
       table.root.getFileSystem(table.conf),
@@ -122,8 +122,8 @@ private[plain] final class Into(
   }
 
   /**
-   * Fails if another run has exchanged files since this statement began. A listing that was made meanwhile
-   * may lack rows, or have rows twice.
+   * Fails if another run has exchanged files since this statement began. A listing that was made during the
+   * exchange may lack rows, or have rows twice.
    */
   private def requireUntouched(): Unit =
     // The records of all folders count, and not only those of the listed folders: a folder was not listed
@@ -147,7 +147,7 @@ private[plain] final class Into(
     }
 }
 
-/** The empty directory of an INTO clause. */
+/** The directory of an INTO clause, which is empty when the statement begins. */
 private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   val fs: FileSystem = RawFiles.of(root, conf)
 

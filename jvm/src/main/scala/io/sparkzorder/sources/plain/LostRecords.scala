@@ -11,14 +11,14 @@ import io.sparkzorder.table.{TableFiles, TokenFile}
 import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
 
 /**
- * Finds folders in which a run stands half way, with some of its files hidden, although no record tells of
- * the run: a person has removed the record, or has moved the folder here from another table.
+ * Finds half-published folders of runs without a record, in which some files are hidden. A person has removed the
+ * record, or has moved the folder here from another table.
  */
 private[sparkzorder] final class LostRecords(state: StateDirectory) {
 
   /**
-   * Refuses such a folder. Folders that the statement does not touch, or that are tables of their own, may
-   * have such runs.
+   * Refuses a statement that touches such a folder. Folders that the statement does not touch are not looked at, and
+   * a folder that is a table of its own is not refused.
    *
    * @param tokens the tokens that the listing has found beside the data
    * @param chosen the folders that the statement touches
@@ -28,8 +28,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     find(tokens, chosen, isWhole = false).foreach(refuse)
 
   /**
-   * Refuses such a folder if any folder of the table is one. Also finds a run whose record and intent are both
-   * gone. For that, each folder is listed once more.
+   * Refuses a table with such a folder. Also finds a run whose record and intent are both gone; for that, each folder
+   * is listed once more.
    *
    * @param listed the listing of the whole table
    */
@@ -78,7 +78,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * Folders, each with a run that may have hidden files there. The intents of the table tell the runs. If the
+   * Pairs of a folder and a run that may have hidden files there. The intents of the table tell the runs. If the
    * table has no record at all, its whole state may have been removed, so the folders are searched for
    * directories of runs.
    *
@@ -105,8 +105,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * The place where replaced files of a run are hidden although they belong to the folder again. The token of a
-   * conflict tells that they do.
+   * The place where replaced files of a run are hidden although they belong to the folder again, as the token of a
+   * conflict tells.
    */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(state.root, folder)
@@ -142,7 +142,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
 }
 
 /**
- * A folder in which a run stands half way.
+ * A half-published folder of a run without a record.
  *
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden

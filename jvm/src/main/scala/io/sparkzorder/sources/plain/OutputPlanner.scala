@@ -38,7 +38,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
   private val conf = session.newHadoopConf()
   private val allowTypeChange = inputs.settings(Settings.AllowTypeChange)
 
-  // the footers of files without rows do not describe rows
+  // the files whose key-values count: the files with rows, or all files if no file has rows
   private val holding =
     if (footers.exists(_.rows > 0)) footers.filter(_.rows > 0) else footers
 
@@ -92,7 +92,8 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
     new FooterKeys(allowTypeChange).merge(holding, isOfEachFile)
 
   /**
-   * The codec with the most bytes in the input files. If no file has a codec, the session's codec.
+   * The codec of the most input bytes. The first codec of a file counts for the whole file. If no file has a codec,
+   * the session's codec.
    */
   private def codec(default: => String): String = {
     val bytes = footers.flatMap(f => f.codecs.headOption.map(_ -> f.file.length)).groupBy(_._1)
@@ -100,7 +101,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
     if (bytes.isEmpty) default else bytes.maxBy(_._2)._1
   }
 
-  /** Mean number of rows of a new file. A folder with fewer rows than a full file has one file. */
+  /** Mean number of rows of a new file. A folder with fewer rows than a full file gets one file. */
   private def rowsOfFile: Double = {
     val files = footers.groupBy(_.file.folder).values.map { own =>
       val rows = own.map(_.rows).sum
@@ -149,8 +150,9 @@ private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) 
 }
 
 /**
- * The values that sessions with other settings, or of another Spark, see differently in the new files, because
- * Spark's reader computes them from more than the stored value. This session sees the same values as before.
+ * The values that sessions with other settings, or of another version of Spark, see differently in the new files.
+ * Spark's reader computes such a value from the stored value and from the file's writer or schema. This session sees
+ * the same values as before.
  *
  * @param files that are rewritten
  */
@@ -176,8 +178,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
     schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)
 
   /**
-   * A query may read only such fields of a struct as a file does not have. Then the struct is NULL in the rows of
-   * this file. New files have all fields.
+   * A query may read only those fields of a struct that a file lacks. Then the struct is NULL in the rows of this
+   * file. A new file has all fields, so there the struct is not NULL, and its fields are.
    */
   private def structs: Seq[String] = {
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>
@@ -193,7 +195,7 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
     }
   }
 
-  /** The structs outside of lists and maps, by name without case, with the names of their fields. */
+  /** The structs outside of lists and maps, by case-folded name parts, with the names of their fields. */
   private def structsIn(group: GroupType, path: Seq[String]): Seq[(Seq[String], Set[String])] = {
     val inner = group.getFields.asScala.filter(f =>
       !f.isPrimitive && f.getLogicalTypeAnnotation == null).flatMap(f =>

@@ -92,7 +92,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def abandon(cause: Throwable): Unit = committer.abandon(cause)
 }
 
-/** Finishes what earlier runs have left. The table is listed again after it. */
+/** Publishes runs that died after their commit, and removes what expired. The table is listed afterwards. */
 private[plain] final class Recovery(table: TableState, startMs: Long) extends Logging {
   private var last = 0L
 
@@ -103,8 +103,7 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
   def isNeeded: Boolean = TableLog.read(table.state).unfinished.nonEmpty
 
   /**
-   * Publishes committed runs. A copy needs this as well: in a half-published table some rows are
-   * not in their folders.
+   * Publishes committed runs. INTO needs this, too: in a half-published table, some rows are in hidden files.
    */
   def run(): Unit = {
     val log = TableLog.read(table.state)
@@ -149,10 +148,10 @@ private[plain] trait PlainCommitter {
   /** Which hidden files of shadows are listed among the files that the run may replace. */
   def listing: ShadowUse = ShadowUse.Off
 
-  /** True if a run may leave a folder half laid out, so that a later run continues. */
+  /** True if a run may leave a folder half laid out, between two passes, for a later run to continue. */
   def canPlan: Boolean = false
 
-  /** What the committer adds to the result row; each is a part of a sentence. */
+  /** Parts of a sentence that the committer adds to the reason in the result row. */
   def remarks: Seq[String] = Nil
 
   /** Refuses a target that must not be touched, before anything is listed. */

@@ -33,7 +33,7 @@ import io.sparkzorder.table.schema.{DefaultsOfCatalog, FieldIds, TableSchema}
 import io.sparkzorder.table.stats.{ColumnNames, FileRange, FooterReader, ScannedFile}
 import io.sparkzorder.util.Paths
 
-/** The files of the partitions that WHERE chooses, after the records are laid over the listing. */
+/** The files of the partitions that WHERE chooses, with the records of our log laid over Spark's listing. */
 private[plain] final class PlainListing(
     table: TableState,
     committer: PlainCommitter,
@@ -52,7 +52,7 @@ private[plain] final class PlainListing(
         .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
   }
 
-  // no WHERE, because AUTO samples the whole table, and no phase, because AUTO measures its time itself
+  // without WHERE, because AUTO samples the whole table, and without a phase, because AUTO measures its own time
   override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
     val kept = ColumnNames.of(names.map(_.head))
     val read = footers(kept)
@@ -86,7 +86,8 @@ private[plain] final class PlainListing(
     FooterReader.read(listed.files, table.conf, format, kept)
 
   /**
-   * Checks what the footers say of the table.
+   * Makes the inputs of a run from the footers: the schema of all files and the ordering columns. Refuses files that
+   * Spark would not read as they are.
    *
    * @param kept the columns whose statistics the footers have
    * @param settings returns the settings of a run by these ordering columns
@@ -146,7 +147,8 @@ private[plain] final class PlainListing(
    * Refuses files that another program has put under the names of replaced files.
    *
    * @param listed files as they were listed, before the records were laid over them
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILES_RETURNED, ZORDER_NAMES_REUSED
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILES_RETURNED for replaced files that came back, and
+   *   ZORDER_NAMES_REUSED for other files
    */
   private def checkNames(listed: TableFiles, chosen: TableFiles): Unit = {
     val folders = chosen.folders.map(_.path).toSet
@@ -162,13 +164,13 @@ private[plain] final class PlainListing(
 }
 
 /**
- * All that is known of the files of a plain table before any is rewritten.
+ * Everything that is known of the files of a plain table before a file is rewritten.
  *
  * @param session the session whose settings are pinned ([[io.sparkzorder.conf.PinnedSession]])
  * @param files footers of the listed files, in the order of their paths
  * @param schema data columns of all files
  * @param columns ordering columns; empty for a compaction
- * @param kept columns whose statistics are known: those by which files are chosen and laid out
+ * @param kept the columns by which files are chosen and laid out; the footers have no statistics of other columns
  */
 private[sparkzorder] final case class PlainInputs(
     session: Session,
@@ -183,7 +185,7 @@ private[sparkzorder] final case class PlainInputs(
 
   def rows: Long = files.map(_.rows).sum
 
-  /** A folder for the grid of later writes: `live` of its rows were laid out in `made` files. */
+  /** A folder for the grid of later writes, of which a run has laid out `live` rows in `made` files. */
   private[plain] def sampled(
       folder: Folder,
       sample: FolderSample,

@@ -45,7 +45,7 @@ private[plain] final class PlainRows(
   override val folders: IndexedSeq[PlainFolder] = files.map(_.folder).distinct
   override def schema: StructType = inputs.schema
 
-  /** The files as a listing. */
+  /** The listing of the table, reduced to these files and their folders. */
   val listed: TableFiles =
     inputs.listed.copy(folders = folders.map(_.folder), files = files.map(_.scanned.file))
 
@@ -170,8 +170,7 @@ private[plain] final class RowChecksum(p: PlainInputs) {
     val frame: Frame = input.frame
     frame
       .groupBy(col(quoteIdentifier(input.folderColumn)))
-      // each hash begins with a different number, so rows that agree in one hash may still differ
-      // in the other
+      // the two hashes begin with different numbers, so that rows with one hash in common differ in the other
       .agg(count(lit(1)), total(lit(1) +: columns), total(lit(2) +: columns))
       .collect()
       .map(r => r.getInt(0) -> r.toSeq.tail)
@@ -179,10 +178,10 @@ private[plain] final class RowChecksum(p: PlainInputs) {
   }
 
   /**
-   * The hashed expressions of a column. Spark's hash skips NULLs, so the rows (NULL, 1) and
-   * (1, NULL) would have the same hash. Therefore `IS NULL` of the column is hashed as well. For an
-   * array, a map or a struct Spark hashes only the values inside, so the text of such a column is
-   * hashed instead of `IS NULL`. The text shows the position of each value.
+   * The hashed expressions of a column. Spark's hash skips NULLs, so the rows (NULL, 1) and (1, NULL) would have the
+   * same hash. Therefore `IS NULL` of the column is hashed as well. Of an array, a map or a struct, Spark hashes only
+   * the values inside, so [NULL, 1] and [1, NULL] would have the same hash. The text of such a column is therefore
+   * hashed instead of `IS NULL`, because the text shows the position of each value.
    */
   private def hashed(field: StructField): Seq[Column] = {
     val column = col(quoteIdentifier(field.name))

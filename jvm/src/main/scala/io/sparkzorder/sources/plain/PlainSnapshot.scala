@@ -40,7 +40,7 @@ private[plain] final class PlainSnapshot(
   def conf: Configuration = table.conf
 
   /**
-   * How new files are written; None if there is no input file. AUTO writes no file and does not evaluate it.
+   * How new files are written; None if there is no input file. Lazy, because AUTO writes no file.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
    *   and for ordering columns of which the new files would not have bounds
@@ -160,7 +160,7 @@ private[plain] final class PlainSnapshot(
     }
 }
 
-/** The plans of a plain table. A plain table also has a stored grid for later writes. */
+/** The plans of a plain table, which also has a stored grid for later writes. */
 private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
     extends RegionPlans(
       new PlanStore(table.root, table.conf),
@@ -252,8 +252,8 @@ private[plain] object PlainFile {
 private[plain] final case class MadeFile(number: Long, record: Record, length: Long, region: Int)
 
 /**
- * The runs of OPTIMIZE that have made the files of a listing. A file counts only if it has the name and
- * length that its run recorded; the name contains the run's id.
+ * Finds the run of OPTIMIZE that has made a file. The file must have the name and the length that the run recorded.
+ * The name contains the run's id.
  *
  * @param records the records of the table, with their numbers
  */

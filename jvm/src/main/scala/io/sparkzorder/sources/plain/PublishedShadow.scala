@@ -36,7 +36,8 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   /** Milliseconds that the exchange took, and its record; None if no shadow is in force. */
   def run(): Option[(Long, Record)] = {
     val before = TableLog.read(state)
-    // an unfinished run may not have moved its files yet, so that a shadow of them would seem to be in force
+    // A run that is being published may not have moved its inputs yet. A shadow of these inputs would then seem to
+    // be in force.
     if (before.unfinished.nonEmpty) {
       throw ZOrderErrors.conflict(name, "another OPTIMIZE is publishing its files")
     }
@@ -92,7 +93,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     } catch {
       case t: Throwable =>
         if (!hidden.isCommitted) {
-          // a file that cannot be moved back must not stop the others from being moved back
+          // after a file that cannot be moved back, the other files are still moved back
           moves.foreach { m =>
             try m.takeBack()
             catch { case NonFatal(e) => t.addSuppressed(e) }
