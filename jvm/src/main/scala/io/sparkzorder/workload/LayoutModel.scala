@@ -6,7 +6,7 @@ package io.sparkzorder.workload
 import scala.annotation.tailrec
 
 /**
- * What one recorded scan asks for, as the model of a layout sees it.
+ * The part of a recorded scan that the model of a layout needs.
  *
  * @param weight the bytes of the scans that this query stands for
  * @param sides for each column that the scan restricts, by the column's number: the widths of the intervals
@@ -16,8 +16,8 @@ private[sparkzorder] final case class ModelQuery(weight: Double, sides: Map[Int,
 
 /**
  * Predicts how much recorded scans read of a layout that cuts each column `c` into `2^b(c)` parts. The
- * model takes the columns as independent of each other, and takes the place of each interval in its column as
- * random. The model finds a few sets of columns, and a sample then decides among them.
+ * model assumes that columns are independent, and that an interval lies anywhere in its column with equal
+ * probability. The model finds a few sets of columns, and a sample then decides among them.
  *
  * @param mostBits the greatest number of bits of each column: a column cannot be cut into more parts than
  *   it has values
@@ -54,10 +54,10 @@ private[sparkzorder] final class LayoutModel(queries: Seq[ModelQuery], mostBits:
   }
 
   /**
-   * The bits of the columns, `total` together, or fewer if the columns have too few values. One bit
-   * after the other goes to the column by which the cost falls most. Then bits move from one column
-   * to another as long as the cost falls. Without these moves, a column of which scans ask for wide intervals
-   * may get no bit: its first bit gains little, and the next bits gain more.
+   * The bits of the columns, `total` together, or fewer if the columns have too few values. Each next bit goes to the
+   * column by which the cost falls most. Then bits move from one column to another as long as the cost falls.
+   * Without these moves, a column with wide intervals may get no bit, because its first bit gains little although the
+   * next bits gain more.
    *
    * @param columns the columns that may get bits
    */

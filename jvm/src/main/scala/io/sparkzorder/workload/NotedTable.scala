@@ -20,8 +20,8 @@ import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.skipping.predicate.ColumnDomains
 
 /**
- * The scans of one table that this driver has noted. The threads of queries only change memory. Files are
- * written in the thread that calls `flush`.
+ * The scans of one table that this driver has noted. A query only changes memory. The thread that calls `flush`
+ * writes the files.
  *
  * @param today days since 1970 in UTC
  */
@@ -32,11 +32,11 @@ private[workload] final class NotedTable(
     extends Logging {
   import NotedTable._
 
-  // made by the thread of a query, because the store has the rights of the user of this thread
+  // created in the thread of a query, whose user owns the table's file system from then on
   private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
   @volatile private var isOff = false
 
-  // under the lock of this object
+  // guarded by the lock of this object
   private var id = UUID.randomUUID().toString
   private var day = today()
   private var sketch = newSketch
@@ -44,10 +44,10 @@ private[workload] final class NotedTable(
   // the sketches of days that are over
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
-  // the curves of the index that the last scan has used
+  // the curves of the index that the last scan used
   private[workload] var curves = Curves(null, 0, 0.0)
 
-  // under the lock `writing`, which is taken before that of this object
+  // guarded by the lock `writing`, which is taken before the lock of this object
   private val writing = new Object
   private var written = Map.empty[String, Path]
   private var failures = 0
@@ -94,7 +94,7 @@ private[workload] final class NotedTable(
   }
 
   private def stored(): StoredSketch = {
-    // a column may have been excluded after scans by it were noted
+    // a column may have been excluded after scans with a filter on it were noted
     sketch.leaveOut(excluded)
     StoredSketch(id, day, sketch.content)
   }
@@ -136,8 +136,7 @@ private[workload] final class NotedTable(
         e.getClass.getName)
     } else synchronized {
       if (notes.id == id) changed = true
-      // If the day has ended meanwhile, `unwritten` may have a later sketch with the same id, which has all scans
-      // of `notes`.
+      // if the day has ended meanwhile, `unwritten` may have a later sketch of the same id, with all scans of `notes`
       else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
     }
   }

@@ -45,9 +45,10 @@ private[sparkzorder] object NotedFilters {
 /**
  * The shares of the rows that the filters of one scan select, without the values of the filters.
  *
- * @param unused the number of predicates that give no intervals of one column that may be noted. Tests of NULL do
- *   not count. For most of these predicates, no file can be skipped. Also counted are predicates on several
- *   columns, on a field of a struct and on an excluded column, although the index may skip files by them
+ * @param unused the number of predicates that AUTO cannot use, because they do not restrict one whole column, which
+ *   may be noted, to intervals. No file can be skipped by most of them. Predicates on several columns, on a field of
+ *   a struct and on an excluded column also count, although the index may skip files by them. Tests of NULL do not
+ *   count
  */
 private[workload] final case class ScanUse(template: Template, box: RankBox, unused: Int)
 
@@ -85,7 +86,7 @@ private[workload] object ScanUse {
 
   private def intervalsOf(test: FileTest): Option[IntervalTest] = test match {
     case i: IntervalTest => Some(i)
-    // all these tests are about the same column, and one of them is enough
+    // all these tests are on the same column, so one of them is enough
     case AllOf(tests) => tests.collectFirst { case i: IntervalTest => i }
     case _ => None
   }

@@ -31,8 +31,8 @@ private[sparkzorder] final case class TemplateUse(
 }
 
 /**
- * The scans of one table that one driver has run on one day. It holds no value, no text of a query
- * and no user. It keeps a limited number of templates, and of boxes a random sample.
+ * The scans of one table that one driver has run on one day. A sketch holds no value, no text of a query and no
+ * user. It keeps a limited number of templates, and a random sample of the boxes of each template.
  *
  * Thread-safe.
  */
@@ -64,7 +64,7 @@ private[workload] final class Sketch(seed: Long) {
   def leaveOut(excluded: String => Boolean): Unit =
     synchronized(templates.keys.filter(_.columns.exists(excluded)).toSeq.foreach(forget))
 
-  /** Removes a template. Its bytes were read, so they count among the scans that skip no file. */
+  /** Removes a template. Its scans still count, as scans that skip no file, because they have read bytes. */
   private def forget(template: Template): Unit =
     templates.remove(template).foreach { dropped =>
       seen -= template
@@ -73,8 +73,8 @@ private[workload] final class Sketch(seed: Long) {
     }
 
   /**
-   * The sample with another box. A box that the sample has already gets more weight. A new box is added, or if
-   * the sample is full, may take the place of a random box.
+   * Adds a box to the sample. If the sample has the box, the box gets more weight. If the sample is full, a new box
+   * may take the place of a random box.
    */
   private def sampled(
       template: Template,

@@ -12,8 +12,8 @@ import io.sparkzorder.log.StateDirectory
  *
  * @param templates the scans of each template. Older scans have less weight. The weights of the boxes of a
  *   template add up to the weight of the template
- * @param changedDaysAgo how many days ago the queries changed; older scans are left out then. None if the
- *   queries did not change
+ * @param changedDaysAgo the number of days since the queries changed. Scans before the change are left out. None if
+ *   the queries did not change
  */
 private[sparkzorder] final case class Workload(
     templates: Map[Template, TemplateUse],
@@ -71,8 +71,8 @@ private[sparkzorder] object Workload {
   }
 
   /**
-   * The weight of old scans falls day by day. That is too slow after the queries of a table have changed, so the
-   * scans before a clear change are left out.
+   * Leaves out the scans before a clear change of the queries. The weight of old scans falls by half in a week, which
+   * is too slow after such a change.
    */
   private[workload] def sinceChange(sketches: Seq[StoredSketch], today: Long): Workload = {
     val changes = sketches.map(_.day).distinct.filter(today - _ >= ChangedDays - 1).map { day =>

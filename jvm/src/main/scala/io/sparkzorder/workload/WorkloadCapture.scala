@@ -33,8 +33,9 @@ import io.sparkzorder.util.NameList
  * Notes the filters of scans in the memory of the driver. The notes are written to the tables every five
  * minutes, when the driver ends, and before a statement of this driver needs them.
  *
- * An error in this object does not reach a query. If the notes of a table cannot be written, after a refusal or
- * several failures in a row, a line is logged and the table's scans are not noted any more ([[NotedTable]]).
+ * An error in this object does not reach a query. If the file system refuses to write the notes of a table, or if
+ * writing fails several times in a row, a warning is logged and this driver notes no more scans of the table
+ * ([[NotedTable]]).
  */
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
@@ -119,8 +120,8 @@ private[sparkzorder] object WorkloadCapture extends Logging {
 }
 
 /**
- * Makes those notes on scans for which files must be read, in a thread of its own. If too many notes wait, new
- * notes are dropped: the recorded workload need not have every scan.
+ * Notes scans in a thread of its own, where a note needs files to be read. If too many notes wait, new notes are
+ * dropped, because the recorded workload need not have every scan.
  */
 private[sparkzorder] object LaterNotes extends Logging {
   private val MaxWaiting = 1000
@@ -145,7 +146,7 @@ private[sparkzorder] object LaterNotes extends Logging {
         case _ =>
       })
 
-  // of the notes that wait, and of the note that is being made
+  // the number of values in the notes that wait and in the note that is being made
   private val values = new AtomicLong
 
   private final class Note(what: String, has: Int, make: () => Unit) extends Runnable {

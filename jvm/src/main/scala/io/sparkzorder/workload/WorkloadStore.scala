@@ -47,8 +47,8 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   }
 
   /**
-   * The sketches of the last [[WorkloadStore.KeptDays]] days. A file that cannot be read is ignored. Of two
-   * files of one driver and day, only the file with more scans is used.
+   * The sketches of the last [[WorkloadStore.KeptDays]] days. A file that cannot be read is ignored. A driver that
+   * died while it replaced its file may have left two files for a day; the file with more scans is used.
    */
   private[workload] def read(today: Long): Seq[StoredSketch] = {
     val recent = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
