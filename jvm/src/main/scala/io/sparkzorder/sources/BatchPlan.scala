@@ -106,7 +106,7 @@ private[sparkzorder] final case class PlannedPass(
   def isFirst: Boolean = regions.nonEmpty
 
   /**
-   * The region of a new file by the file's number; None in the second pass, and for a number without a file.
+   * The region of the new file with this number; None in the second pass, and for a number that the plan lacks.
    */
   def regionOf(file: Option[Int]): Option[Int] = file.flatMap(regions.lift(_))
 }
@@ -115,8 +115,8 @@ private[sparkzorder] final case class PlannedPass(
  * The regions of a folder that is laid out in two passes.
  *
  * @param id a UUID
- * @param grid the grid whose cells are the regions. The row count 0 marks a cell with a single key that has
- *   more rows than a batch
+ * @param grid the grid whose cells are the regions. The row count 0 marks a cell that is larger than a batch and
+ *   cannot be cut, because all its rows have one key
  * @param sample the sample from which the grid was made
  * @param rows number of rows of the folder
  * @param files number of files into which the rows will be written
@@ -130,9 +130,9 @@ private[sparkzorder] final case class RegionPlan(
     files: Int)
 
 /**
- * The plans of a table. They are kept in its directory, under names that begin with `_`, because the clean-ups
- * of Delta and Iceberg skip such names. If the directory cannot be written, a plan is lost when its statement
- * ends.
+ * The plans of a table in two passes, as files in the table's directory. Their names begin with `_`, because the
+ * clean-ups of Delta and Iceberg skip such names. If the directory cannot be written, a plan is lost when its
+ * statement ends.
  *
  * @param columns the columns by which folders are laid out
  * @param names a name for each column, which a rename does not change if the format has such names

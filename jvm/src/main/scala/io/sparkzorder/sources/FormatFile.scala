@@ -94,12 +94,12 @@ private[sparkzorder] final case class LayoutTag(
     run: String,
     sinceMs: Long = 0L) {
 
-  /** True if files of both count as files of one layout. Names of columns may have changed in between. */
+  /** True if files with these two tags have the same layout. A column may have been renamed in between. */
   def isSame(other: LayoutTag): Boolean =
     key == other.key && targetFileSize == other.targetFileSize && weights == other.weights
 }
 
-/** The names under which the metadata of a format keep a layout. */
+/** The keys under which the metadata of a format keep the fields of a [[LayoutTag]]. */
 private[sources] final class LayoutKeys(
     columns: String,
     fields: String,
@@ -116,7 +116,7 @@ private[sources] final class LayoutKeys(
     since -> tag.sinceMs.toString) ++
     (if (tag.weights.isEmpty) None else Some(weights -> tag.weights.mkString(",")))
 
-  /** None if there is no layout, or one that cannot be read. */
+  /** The layout; None if there is no layout, or if it cannot be read. */
   def read(get: String => Option[String]): Option[LayoutTag] =
     for {
       names <- get(columns)

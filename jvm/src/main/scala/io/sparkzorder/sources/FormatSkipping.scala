@@ -13,13 +13,13 @@ import io.sparkzorder.skipping.predicate.FileBounds
 import io.sparkzorder.table.stats.{ColumnRange, ColumnStats, FileRange}
 import io.sparkzorder.util.WeightedCache
 
-/** A cache of the bounds of files, by states of tables. All sessions share it. */
+/** Caches the bounds of files for each state of a table, a version or snapshot. All sessions share the cache. */
 private[sources] object FormatSkipping {
   private val cache = new WeightedCache[AnyRef, FileBounds](_.bytes)
 
   /**
-   * The bounds of some columns. If the cache lacks a column, all of them are loaded, together with the columns
-   * that were loaded before.
+   * The bounds of some columns. If the cache lacks one of the columns, all of these columns and all columns that
+   * were loaded before are loaded anew.
    *
    * @param state identifies one state of one table
    * @param limit the bytes that all bounds in the cache may take
@@ -39,7 +39,7 @@ private[sources] object FormatSkipping {
   def clear(): Unit = cache.clear()
 }
 
-/** Converts the column statistics that a table format has of its files into entries of a skipping index. */
+/** Converts the statistics that a format keeps of the columns of a file into entries of a skipping index. */
 private[sources] object FormatEntries {
 
   /**
@@ -61,7 +61,7 @@ private[sources] object FormatEntries {
         }
     }
 
-  /** A Catalyst value in the form in which the footers of Parquet have it. */
+  /** Converts a Catalyst value to the form that footers of Parquet have. */
   private def stored(value: Any): Any = value match {
     case s: UTF8String => Binary.fromConstantByteArray(s.getBytes)
     case d: Decimal =>

@@ -22,7 +22,7 @@ import io.sparkzorder.cluster.InputFrame
  *
  * @param loaded the rows
  * @param file column of `loaded`: the path of a row's file
- * @param row column of `loaded`: has another value for each row of a file
+ * @param row column of `loaded`: a different value for each row of a file
  */
 private[sources] final class PlacedRows(
     session: Session,
@@ -87,12 +87,12 @@ private[sparkzorder] case class FolderOfFile(child: Expression, folders: Folders
 }
 
 /**
- * Folders of files by their paths. Rows come file by file, so the folder of the last path is kept.
+ * Finds the folder of a file by the file's path. Rows come file by file, so the last path is compared first.
  *
  * @param positions the position of the folder, by the path of the file
  */
 private[sparkzorder] final class FoldersByPath(positions: Map[String, Int]) extends Serializable {
-  // one object with final fields, so that a race between tasks of one JVM does no harm
+  // Tasks of one JVM share this field without a lock. They see a whole pair, because its fields are final.
   @transient private var last: (UTF8String, Int) = _
 
   @transient private lazy val byPath: JHashMap[UTF8String, Integer] = {
@@ -106,7 +106,7 @@ private[sparkzorder] final class FoldersByPath(positions: Map[String, Int]) exte
     if (known != null && known._1 == path) known._2
     else {
       val found = byPath.get(path)
-      // a row of a file that was not asked for must never be written
+      // the row of a file that this batch does not replace would be written a second time
       if (found == null)
         throw new IllegalStateException(s"a row of the unknown file $path was read")
       last = (path.clone(), found.intValue)

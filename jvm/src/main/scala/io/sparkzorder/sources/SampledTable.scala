@@ -18,8 +18,8 @@ import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
 
 /**
- * A table for which AUTO chooses ordering columns by the recorded workload. The format lists the files and their
- * statistics. Layouts are judged by a sample of the rows.
+ * A table as AUTO sees it, which chooses ordering columns by the recorded workload. The format lists the files and
+ * their statistics. AUTO judges layouts by a sample of the rows.
  */
 private[sparkzorder] final class SampledTable(
     format: TableFormat,
@@ -56,7 +56,7 @@ private[sparkzorder] final class SampledTable(
     val folders =
       if (columns.isEmpty || !snapshot.files.exists(rowsOf(_) > 0)) IndexedSeq.empty
       else sample(snapshot, columns)
-    // all rows may be deleted
+    // the sample is empty if all rows are deleted
     if (folders.exists(_.sample.rows > 0)) {
       val bytes = snapshot.files.map(_.bytes).sum
       val isWhole = !snapshot.isPartitioned && bytes <= settings(Settings.BatchSize)
@@ -76,7 +76,7 @@ private[sparkzorder] final class SampledTable(
     val all = snapshot.files.map(_.folder).distinct
     val wanted = Sampled.rowsFor(Sampled.filesOf(all.map(rows), all.map(targets)))
     val share = wanted.toDouble / math.max(1L, rows.values.sum)
-    // one frame can have rows of one group of folders only
+    // the rows of one frame are of one group, because an Iceberg job has one partition spec
     snapshot.files.groupBy(_.folder.group).toIndexedSeq.sortBy(_._1).flatMap { case (_, files) =>
       val input = snapshot.rows(session, files)
       try {

@@ -26,7 +26,7 @@ import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
-/** A table whose format lists its files and commits changes by a transaction of its own. */
+/** A table of Delta or Iceberg: the format lists the files, and commits changes by transactions of its own. */
 private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logging {
 
   /** True for a table of a catalog, false for a directory. */
@@ -42,7 +42,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 
   def schema: StructType
 
-  /** Columns that have one value in all rows of a folder, so that they cannot order rows. */
+  /** Columns that have the same value in all rows of a folder. An order by them would not separate rows. */
   def partitionSchema: StructType
 
   /** True if the format keeps bounds of the column, so that files can be ordered by the column. */
@@ -78,7 +78,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     ClusteringSpec(declared)
   }
 
-  // classes of the format use the active session
+  // Delta and Iceberg read settings from the active session
   override def inSession[T](user: Session)(body: Session => T): T = {
     val session = PinnedSession.ofFormat(user)
     val before = SparkSession.getActiveSession
@@ -98,7 +98,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     statement.where.foreach(WhereClause.checkForFormat(_, name))
   }
 
-  // WHERE on data columns would leave out files that the first pass has written
+  // The first pass wrote files with other bounds. WHERE on data columns could leave some of them out.
   override def ofSecondPass(statement: Statement): Statement = statement.copy(where = None)
 
   override def list(statement: Statement): TableListing = new TableListing {
@@ -138,7 +138,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extends TableSnapshot {
   override def leftOut: Seq[String] = Nil
 
-  /** Of each ordering column, a name that a rename does not change. */
+  /** A name for each ordering column that a rename does not change. */
   protected def layoutNames: Seq[String]
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
@@ -179,8 +179,8 @@ private[sources] trait StagedRows extends FormatRows {
   /**
    * Writes a frame: one file for each partition that has rows. The table does not change.
    *
-   * @param pass the pass, for the names or tags of the new files: by them a later statement can continue the
-   *   plan
+   * @param pass the pass, which the names or the tags of the new files record, so that a later statement can
+   *   continue the plan
    */
   protected def write(frame: Frame, pass: Option[PlannedPass]): StagedFiles[File]
 
@@ -213,8 +213,8 @@ private[sources] trait StagedRows extends FormatRows {
 /**
  * New files that no commit has added yet.
  *
- * @param shuffled the bytes that their shuffle wrote. Evaluated after the commit, because waiting for this
- *   number before the commit would make conflicts more likely
+ * @param shuffled the bytes that their shuffle wrote. It is evaluated after the commit: the number may come late,
+ *   and a later commit meets more conflicts
  */
 private[sources] final class StagedFiles[F <: FormatFile](
     val files: IndexedSeq[F],

@@ -14,11 +14,11 @@ import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.table.OrderingColumn
 
 /**
- * A table that OPTIMIZE can rewrite. Its implementations list the files of a table and their statistics, write
- * new files, and replace the old ones by them. The choice of the files, the sample, the places of the rows and
- * the report are the same for all tables.
+ * A table that OPTIMIZE can rewrite. An implementation lists the files of a table and their statistics, writes
+ * new files, and replaces the old files by the new files. The choice of the files, the sample, the places of the
+ * rows and the report are the same for all tables.
  *
- * One statement calls the methods of the lower part in the order in which they stand here, then those of
+ * A statement calls `inSession` and the methods after it in the order of this file, then the methods of
  * [[TableListing]], of [[TableSnapshot]] and, for each batch, of [[FormatRows]].
  */
 private[sparkzorder] trait TableFormat {
@@ -31,32 +31,35 @@ private[sparkzorder] trait TableFormat {
   /** The settings of a statement. */
   def settings(user: Session, options: Map[String, String]): Settings
 
-  /** The latest layout; None if the table's history has none, or if one of its columns was dropped. */
+  /**
+   * The latest layout; None if the table has no layout. For Delta and Iceberg, None also if a column of the layout
+   * was dropped. The record of a plain table may still name such a column.
+   */
   def lastLayout: Option[LastLayout]
 
   /**
-   * How many days ago the layout was changed, if that is too recent for AUTO to change it again.
+   * The number of days since the layout was changed; None if AUTO may change the layout again.
    *
-   * @param bytes of the table
+   * @param bytes the size of the table
    */
   def daysSinceChange(bytes: Long): Option[Long] =
     RecentChange.daysAgo(
       lastLayout.map(_.sinceMs).filter(_ > 0).toSeq,
       System.currentTimeMillis())
 
-  /** True for a table whose declared order is AUTO: its recorded workload chooses the columns. */
+  /** True if the declared order of the table is AUTO, which chooses the columns by the recorded workload. */
   def isAuto: Boolean = false
 
   /** The order of a table without a layout, if the statement names no columns. */
   def orderWithoutLayout(statement: Statement): ClusteringSpec
 
-  /** True if the new files are a copy, which must be whole, and the old files stay. */
+  /** True for INTO: the new files are a copy of all chosen files, and the old files stay. */
   def isCopy: Boolean = false
 
   /** The directory that the result row names. */
   def resultPath: String = location
 
-  /** Runs a statement in a session whose settings keep all values as they are. */
+  /** Runs `body` in a session whose settings are pinned, so that reading and writing change no value. */
   def inSession[T](user: Session)(body: Session => T): T = body(PinnedSession.of(user))
 
   /** Refuses a table or a statement that must not be run, before anything is listed. */
@@ -71,7 +74,7 @@ private[sparkzorder] trait TableFormat {
   /** The table as it is now. */
   def list(statement: Statement): TableListing
 
-  /** The statement with which the second of two passes lists files. It finds all files of the first pass. */
+  /** The statement by which the second of two passes lists files. Its WHERE leaves out no file of the first pass. */
   def ofSecondPass(statement: Statement): Statement = statement
 
   /** Cleans up after a statement that has failed. Errors of the clean-up are added to `cause`. */
@@ -85,18 +88,18 @@ private[sparkzorder] trait TableListing {
   def canOrderBy(columns: Seq[Seq[String]]): Boolean
 
   /**
-   * The whole table, for AUTO to sample. Its ordering columns are the first of `names` that the table
-   * has, by which files can be ordered and whose bounds are known.
+   * The whole table, for AUTO to sample. The ordering columns are the first of `names` by which files can be
+   * ordered and whose bounds are known.
    *
-   * @param most columns
+   * @param most the greatest number of ordering columns
    */
   def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot
 
   /**
-   * Reads what is known of the files.
+   * Reads the statistics of the files.
    *
    * @param names name parts of the ordering columns; empty for a compaction
-   * @param settings of a run by these columns
+   * @param settings returns the settings of a run by the columns that were found
    */
   def snapshot(names: Seq[Seq[String]], settings: Seq[OrderingColumn] => Settings): TableSnapshot
 }
@@ -107,7 +110,7 @@ private[sparkzorder] trait TableSnapshot {
   /** The ordering columns; empty for a compaction. */
   def columns: Seq[OrderingColumn]
 
-  /** Names the ordering columns in a way that a rename does not change. */
+  /** Identifies the ordering columns. In Delta and Iceberg, a rename of a column does not change the key. */
   def layoutKey: String
 
   /** In the order of their paths. */
@@ -116,7 +119,7 @@ private[sparkzorder] trait TableSnapshot {
   /** The files that WHERE chooses, if `files` are more than these. */
   def chosen: Option[IndexedSeq[FormatFile]] = None
 
-  /** True if a folder has another part of the values than the table. */
+  /** True if the table has several partitions, so that one folder does not have the values of the whole table. */
   def isPartitioned: Boolean = files.map(_.folder).distinct.size > 1
 
   /** Which parts of the table cannot be rewritten, and why. */
@@ -130,7 +133,7 @@ private[sparkzorder] trait TableSnapshot {
    */
   def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit
 
-  /** A file that was removed or overwritten since it was listed; None also if that cannot be found out. */
+  /** One of the files that was removed or overwritten since it was listed; None also if the files cannot be listed. */
   def changed(files: Seq[FormatFile]): Option[String] = None
 
   /**
@@ -140,7 +143,7 @@ private[sparkzorder] trait TableSnapshot {
    */
   def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows
 
-  /** Makes room between two batches. */
+  /** Deletes replaced files whose retention is over, to make room for the next batch. */
   def free(): Unit = ()
 
   /** Ends a statement that has replaced the files of all batches. */
@@ -161,7 +164,7 @@ private[sparkzorder] trait TableSnapshot {
   def effort(plans: Seq[BatchPlan]): Effort
 }
 
-/** Some rows of a table, prepared for a rewrite. Closing them forgets the preparation. */
+/** The rows of some files, prepared for a rewrite. `close` takes back the preparation. */
 private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
 
   /** The columns to write. */
@@ -188,8 +191,11 @@ private[sparkzorder] trait FormatRows extends InputRows with AutoCloseable {
 }
 
 /**
- * What has taken the place of the files of a batch.
+ * The result of one batch.
  *
+ * @param files the new files
+ * @param publishMs the time that the exchange of old and new files took
+ * @param retainedBytes the size of the replaced files, which are kept until `retainedUntilMs`
  * @param dealt the region of each of `files`, for a batch of the first of two passes
  */
 private[sparkzorder] final case class Rewritten(
@@ -200,7 +206,10 @@ private[sparkzorder] final case class Rewritten(
     retainedUntilMs: Option[Long] = None,
     dealt: IndexedSeq[DealtTo] = IndexedSeq.empty)
 
-/** @param shuffleBytes that the shuffles of a run will write */
+/**
+ * @param shuffleBytes the bytes that the shuffles of a run will write
+ * @param text a part of a sentence for the report; None if nothing would be written
+ */
 private[sparkzorder] final case class Effort(shuffleBytes: Long, text: Option[String])
 
 /**

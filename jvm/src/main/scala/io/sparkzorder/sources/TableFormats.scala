@@ -23,14 +23,14 @@ import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.util.OwnJar
 
 /**
- * Finds the implementation of a table's format. The jars of the format may be missing, so its classes are
+ * Finds our implementation of a table's format. The jars of a format may be missing, so classes that need them are
  * loaded only when a statement or query names a table of the format.
  */
 private[sparkzorder] object TableFormats extends Logging {
 
   /**
    * @param name full name of the table, quoted for SQL
-   * @param identifier its last name part, as the statement has it
+   * @param identifier the last part of the name, as written in the statement
    * @return None if we have no implementation for the table's format or its version; the version is logged
    */
   def of(table: Table, name: String, identifier: String, format: String): Option[SnapshotFormat] =
@@ -45,8 +45,8 @@ private[sparkzorder] object TableFormats extends Logging {
     tried(name, format, None)(_.openPath(path, name, conf))
 
   /**
-   * Name parts of the columns of the last layout of a directory, for a report. A table that OPTIMIZE
-   * leaves to its format has such columns, too. Empty if they are not known.
+   * Name parts of the ordering columns of the last layout of a directory, for a report. They are also known of a
+   * table whose layout is the format's own. Empty if they are not known.
    */
   def lastColumns(path: Path, format: String): Seq[Seq[String]] =
     try load(format, None).toSeq.flatMap(_.lastColumns(path))
@@ -73,12 +73,12 @@ private[sparkzorder] object TableFormats extends Logging {
       load(format, Some(part)).flatMap(_.skipping(leaf))
     }
 
-  /** True if the table of a leaf is pruned by ranges of columns. Filters are not pushed to the leaf yet. */
+  /** True if ranges of columns prune the table of a leaf. Called before Spark pushes filters to the leaf. */
   def takesRanges(leaf: LogicalPlan): Boolean = formatOf(leaf).exists { case (format, part) =>
     load(format, Some(part)).exists(_.takesRanges(leaf))
   }
 
-  // by the names of classes, as the jars of the format need not be there
+  // compares names of classes, because the jars of the format may be missing
   private def formatOf(leaf: LogicalPlan): Option[(String, AnyRef)] = {
     def of(part: AnyRef, format: String, names: String) =
       Some(format -> part).filter(_ => part.getClass.getName.startsWith(names))
@@ -180,11 +180,11 @@ private[sparkzorder] abstract class FormatScan(
 }
 
 /**
- * Class loaders for our classes that call those of a format.
+ * Class loaders for our classes that call classes of a format.
  *
- * Spark has the jars of `--jars` and `--packages` in a class loader that sees the class path of the
- * driver, but not the other way round. If our jar is on the class path, and the format's jar is not,
- * our own class loader does not find the format's classes.
+ * Spark loads the jars of `--jars` and `--packages` by a child of the class loader of the driver's class path. The
+ * child sees the class path, and the class path does not see the child. If our jar is on the class path and the
+ * format's jar came by `--packages`, our own class loader does not find the format's classes.
  */
 private[sources] object FormatLoaders {
 
@@ -203,8 +203,8 @@ private[sources] object FormatLoaders {
 
   /**
    * @param seen a class loader that finds the format's classes, such as that of a table's class
-   * @return our own class loader if it finds the same classes of the format, else one that has copies
-   *   of our classes; always the same one for the same classes of the format
+   * @return our own class loader if it finds the same classes of the format, else a class loader with copies of our
+   *   classes. The same classes of the format always get the same class loader
    * @throws ClassNotFoundException if `seen` does not find the format's classes
    */
   def of(format: String, seen: ClassLoader): ClassLoader = {
@@ -212,7 +212,7 @@ private[sources] object FormatLoaders {
     if (find(format, own).contains(theirs)) own else copies.get(theirs)
   }
 
-  /** The same without an object of the format: for the classes that our class loader or this thread's finds. */
+  /** The same where no object of the format is known: searches our class loader, then that of this thread. */
   def of(format: String): ClassLoader = {
     def context = Option(Thread.currentThread.getContextClassLoader).flatMap(find(format, _))
     if (find(format, own).isDefined) own
@@ -225,8 +225,8 @@ private[sources] object FormatLoaders {
 }
 
 /**
- * Defines copies of the classes of `io.sparkzorder.sources.<format>` that find the format's classes. No copy
- * meets an original class: they run in the driver only, and only [[TableFormats]] names them.
+ * Defines copies of the classes of `io.sparkzorder.sources.<format>` that find the format's classes. A copy is never
+ * used together with its original: these classes run in the driver only, and only [[TableFormats]] loads them.
  */
 private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
     extends ClassLoader(theirs) {

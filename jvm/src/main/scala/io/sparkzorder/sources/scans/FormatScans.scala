@@ -33,7 +33,7 @@ import io.sparkzorder.sources.{FormatScan, TableFormats}
 import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
- * Records the scans of tables of other formats in the workload, after their query has run.
+ * Records the scans of Delta and Iceberg tables in the workload, after their query has run.
  */
 private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Logging {
 
@@ -45,7 +45,8 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
    *
    * @param output columns of the scan
    * @param read the columns that the query needs
-   * @param filters the filters on the scan; in those with a subquery, the values that the run has found
+   * @param filters the filters on the scan. Filters with a subquery are replaced by filters with the values that the
+   *   subquery returned
    */
   private case class Found(
       scan: FormatScan,
@@ -75,7 +76,7 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   def record(query: QueryExecution): Unit = {
     val session = SparkLine.session(query.sparkSession)
     query.optimizedPlan match {
-      // the query of such a command has an event of its own, or no event
+      // a command that only wraps a query: Spark reports this query by an event of its own, or not at all
       case c: org.apache.spark.sql.catalyst.plans.logical.Command if !isCounted(c) =>
       case plan =>
         val later = ofRun(query.executedPlan)
@@ -90,11 +91,11 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
     }
   }
 
-  /** The filters that joins and subqueries gave to the scans of a query that has run. */
+  /** The filters with keys of joins and values of subqueries that the scans of a query got while it ran. */
   private def ofRun(plan: SparkPlan): Seq[Expression] =
     collectWithSubqueries(plan) { case scan: LeafExecNode => RuntimeFilters.ofRun(scan) }.flatten
 
-  /** How many values the filters have, which may be all keys of a join. */
+  /** The number of values in the filters: the keys of a join may be many. */
   private def valuesIn(filters: Seq[Expression]): Int = filters.flatMap(_.collect {
     case keys: InSet => keys.hset.size
     case _: Literal => 1
@@ -193,8 +194,8 @@ private[scans] object ScanListener extends QueryExecutionListener with Logging {
 
 /**
  * Changes no plan, but marks the scans that are to be recorded, and registers the listener in a session
- * with such scans. It is one of the last rules of the optimizer: earlier rules do not see Iceberg's scans, and
- * a strategy would be too late, because Delta's own strategy may plan a scan first.
+ * with such scans. It is one of the last rules of the optimizer: earlier rules do not see Iceberg's scans. A
+ * strategy would not see each scan, because Delta's own strategy may plan a scan first.
  */
 private[sparkzorder] object WatchScans extends Rule[LogicalPlan] {
 

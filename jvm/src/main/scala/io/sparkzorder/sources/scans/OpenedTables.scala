@@ -31,8 +31,8 @@ private[scans] final class OpenedTable(format: SnapshotFormat) {
   private var reads = 0
 
   /**
-   * What the format knows of these columns. The list of files is read again if a query has a new column. The last
-   * of `MaxReads` times is for all columns of the table.
+   * What the format knows of these columns. A query with a new column reads the list of files again, at most
+   * `MaxReads` times. The last time reads the statistics of all columns of the table.
    */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
@@ -54,7 +54,7 @@ private object OpenedTable {
 
 /**
  * The tables whose scans were recorded lately. The distribution of a column's values changes slowly, so a
- * table is opened at most once an hour. Used by one thread.
+ * table is opened at most once an hour. Only the thread of `LaterNotes` uses this object.
  */
 private[scans] final class OpenedTables extends Logging {
   import OpenedTables._
@@ -66,7 +66,7 @@ private[scans] final class OpenedTables extends Logging {
 
   /**
    * @param application the id of the Spark application, whose sessions have opened the tables
-   * @return None if the table cannot be opened, or its workload could not be written
+   * @return None if the table cannot be opened, or if the directory of its workload cannot be made
    */
   def of(scan: FormatScan, application: String): Option[OpenedTable] = {
     val nowMs = System.currentTimeMillis()
@@ -83,7 +83,7 @@ private[scans] final class OpenedTables extends Logging {
   private def open(scan: FormatScan): Option[OpenedTable] =
     try {
       val table = scan.open().map(new OpenedTable(_))
-      // Makes the directory of the workload. A plain table gets this directory with its index.
+      // The workload needs the directory `_zorder`. A plain table already has this directory with its index.
       table.foreach { _ =>
         val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
         val home = new Path(scan.location, StateDirectory.Name)
@@ -113,8 +113,8 @@ private object OpenedTables {
 }
 
 /**
- * What a format knows of some columns of a table's files, in the form of an index. It tells where among the
- * rows the values of a filter lie, and is not used to skip files.
+ * The statistics of some columns of a table's files, in the form of an index. They tell where among the rows the
+ * values of a filter lie. No file is skipped by them.
  *
  * @param columns names of the columns
  * @param content the index of a sample of the files; their lengths are scaled up to the length of all files
@@ -124,8 +124,8 @@ private[scans] final class KnownFiles private (
     val content: IndexContent) {
 
   /**
-   * Identifies this object to [[io.sparkzorder.workload.NotedFilters]]. The notes of a table keep the identity
-   * for as long as the driver lives, so it does not refer to the content.
+   * Identifies this object to [[io.sparkzorder.workload.NotedFilters]]. The notes of a table keep the identity as
+   * long as the driver lives. The identity does not refer to the content, so that the content can be freed.
    */
   val identity: AnyRef = new Object
 
