@@ -49,7 +49,7 @@ private[sparkzorder] final case class BatchPlan(
 
   def sampledRows: Long = sampled.getOrElse(samples.map(_.rows.toLong).sum)
 
-  /** The plan with only what a report needs: the driver may keep the plans of thousands of batches. */
+  /** The plan reduced to the parts that a report needs: the driver may keep the plans of thousands of batches. */
   def thinned: BatchPlan = copy(
     grid = None,
     samples = samples.map(_.thinned(BatchPlan.RowsForReport)),
@@ -69,8 +69,8 @@ private[sparkzorder] final case class BatchPlan(
     }
 
   /**
-   * The approximate bytes of each new file, from its share of the rows. For a compaction all new
-   * files count as equal.
+   * The approximate bytes of each new file, from its share of the rows. The new files of a compaction count as
+   * equally large.
    */
   def expectedBytes: Seq[Long] = grid match {
     case Some(g) =>

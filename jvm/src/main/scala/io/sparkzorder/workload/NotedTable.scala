@@ -32,7 +32,7 @@ private[workload] final class NotedTable(
     extends Logging {
   import NotedTable._
 
-  // created in the thread of a query, whose user owns the table's file system from then on
+  // created by the thread that notes the first scan: the store keeps the rights of the user of this thread
   private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
   @volatile private var isOff = false
 

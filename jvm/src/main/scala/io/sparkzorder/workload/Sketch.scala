@@ -54,7 +54,7 @@ private[workload] final class Sketch(seed: Long) {
       unused = before.unused + use.unused,
       boxes = boxes)
     if (templates.size > MaxTemplates) {
-      // the newest stays, so that it can become heavier than others
+      // the newest template stays, because it would never become heavier than others if it were always dropped
       val others = templates.keys.filter(t => t != Unskippable && t != use.template)
       forget(others.minBy(templates(_).weight))
     }

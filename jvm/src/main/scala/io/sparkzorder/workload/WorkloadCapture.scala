@@ -80,17 +80,17 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
     }
 
-  /** Writes what was noted since the last time. An error at one table does not stop the others. */
+  /** Writes the notes of all tables since the last write. An error at one table does not stop the others. */
   def flush(): Unit = tables.values.asScala.foreach { table =>
     try table.flush()
-    // an error that leaves this method would end the timer
+    // the timer would end if an error left this method
     catch { case e: Throwable => logWarning(s"a workload was not written: ${e.getClass.getName}") }
   }
 
-  /** Writes what was noted of one table since the last time. */
+  /** Writes the notes of one table since the last write. */
   def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
 
-  /** Forgets what this driver has noted of a table. Written files stay until a user removes them. */
+  /** Forgets the notes of this driver on a table. Written files stay until VACUUM LAYOUT removes them. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())
 
   private def notesOf(state: StateDirectory): Option[NotedTable] =

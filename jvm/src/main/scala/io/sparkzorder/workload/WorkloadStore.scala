@@ -154,7 +154,7 @@ private[workload] object SketchFormat {
         t -> u.copy(boxes = u.boxes.toSeq.sortBy(-_._2).take(most / 2).toMap)
       })
     } else {
-      // what is left out counts among the scans that skip no file
+      // the scans of dropped templates count among the scans that skip no file
       val (rest, sorted) = sketch.templates.toSeq.sortBy(-_._2.weight)
         .partition(_._1 == Sketch.Unskippable)
       val (kept, dropped) = sorted.splitAt(sorted.size / 2)

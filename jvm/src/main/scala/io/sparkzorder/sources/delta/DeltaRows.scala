@@ -62,7 +62,7 @@ private[delta] final class DeltaRows(
 
   override protected val placed: PlacedRows = {
     val metadata = loaded.metadataColumn("_metadata")
-    // Delta offers the positions of rows only where features of its own need them
+    // Delta offers the position of a row only in tables with a feature that needs it, such as deletion vectors
     val offered = loaded.select(metadata).schema.head.dataType.asInstanceOf[StructType].fieldNames
     val row =
       if (offered.contains("row_index")) metadata.getField("row_index")
@@ -98,8 +98,8 @@ private[delta] final class DeltaRows(
   }
 
   /**
-   * Runs a write of Delta in such a way that it keeps the partition values of type TIMESTAMP: a value with a
-   * zone stays the same instant, and a value without a zone stays the same text.
+   * Runs a write of Delta so that partition values of type TIMESTAMP do not change: a value with a zone stays the same
+   * instant, and a value without a zone stays the same text.
    */
   private def withTimesAsRead[A](body: => A): A = {
     val isZoneless = files.exists(_.isZoneless)

@@ -119,8 +119,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     }
 
   /**
-   * Deletes the files of a run that did not commit, twice: a task that is being killed may still create a file
-   * after the first time. If the directories hold replaced files, nothing is deleted: such a run was committed,
+   * Deletes the files of a run that did not commit. Deletes twice, because a task that is being killed may still create
+   * a file after the first time. If the directories hold replaced files, nothing is deleted: such a run was committed,
    * and another process has deleted its record.
    */
   def discard(): Unit =

@@ -25,7 +25,8 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
 import io.sparkzorder.write.IntoPlaces
 
 /**
- * Writes a copy of the table, or of whole partitions, into an empty directory. The table stays as it is.
+ * Writes a copy of the table, or of the partitions that WHERE chooses, into an empty directory. The table does not
+ * change.
  *
  * @param path the directory as the statement names it
  */

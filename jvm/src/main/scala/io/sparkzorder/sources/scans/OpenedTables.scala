@@ -22,7 +22,7 @@ import io.sparkzorder.sources.{FormatEntries, FormatFile, FormatScan, SnapshotFo
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.util.Directories
 
-/** A table whose scans are recorded, as it was when it was opened. */
+/** A table whose scans are recorded, with the schema that it had when it was opened. */
 private[scans] final class OpenedTable(format: SnapshotFormat) {
   private val schema: StructType = format.schema
   val partitionSchema: StructType = format.partitionSchema
