@@ -119,7 +119,7 @@ private[sparkzorder] trait TableSnapshot {
   /** The files that WHERE chooses, if `files` are more than these. */
   def chosen: Option[IndexedSeq[FormatFile]] = None
 
-  /** True if the table has several partitions, so that one folder does not have the values of the whole table. */
+  /** True if the table has partitions, so that a folder may lack some of the values of the table. */
   def isPartitioned: Boolean = files.map(_.folder).distinct.size > 1
 
   /** Which parts of the table cannot be rewritten, and why. */

@@ -42,7 +42,7 @@ import io.sparkzorder.table.stats.{ColumnRange, FileRange}
  * Some tasks of the scan are left out. The others stay as Iceberg has planned them, with their delete files. The
  * bounds are looked up by the path of the file and by the id of the field in the schema by which the scan reads.
  *
- * @param snapshot the snapshot from which the bounds are read. The files that are only in another snapshot are kept
+ * @param snapshot the snapshot from which the bounds are read. Files that only another snapshot has are kept
  */
 private[iceberg] final class IcebergSkipping(
     relation: DataSourceV2ScanRelation,

@@ -179,7 +179,7 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
 
   /**
    * A query may read only those fields of a struct that a file lacks. Then the struct is NULL in the rows of this
-   * file. A new file has all fields, so there the struct is not NULL, and its fields are.
+   * file. A new file has all fields, so the same query reads a struct of NULLs from it.
    */
   private def structs: Seq[String] = {
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>

@@ -86,8 +86,8 @@ private[plain] final class PlainListing(
     FooterReader.read(listed.files, table.conf, format, kept)
 
   /**
-   * Makes the inputs of a run from the footers: the schema of all files and the ordering columns. Refuses files that
-   * Spark would not read as they are.
+   * Makes the inputs of a run from the footers: the schema of all files and the ordering columns. Refuses files whose
+   * columns mean more than their names tell: other defaults in the catalog, or different field ids.
    *
    * @param kept the columns whose statistics the footers have
    * @param settings returns the settings of a run by these ordering columns

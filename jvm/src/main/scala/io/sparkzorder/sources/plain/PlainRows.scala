@@ -170,7 +170,7 @@ private[plain] final class RowChecksum(p: PlainInputs) {
     val frame: Frame = input.frame
     frame
       .groupBy(col(quoteIdentifier(input.folderColumn)))
-      // the two hashes begin with different numbers, so that rows with one hash in common differ in the other
+      // the two hashes begin with different numbers, so that rows that agree in one hash may differ in the other
       .agg(count(lit(1)), total(lit(1) +: columns), total(lit(2) +: columns))
       .collect()
       .map(r => r.getInt(0) -> r.toSeq.tail)
