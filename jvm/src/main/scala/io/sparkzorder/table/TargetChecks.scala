@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.ObjectStore
+import io.sparkzorder.util.{ManyFiles, ObjectStore}
 
 /** Rejects tables that OPTIMIZE must not change, before it reads them. The checks write nothing. */
 private[sparkzorder] object TargetChecks {
@@ -119,14 +119,13 @@ private[sparkzorder] object TargetChecks {
   def checkNested(target: String, fs: FileSystem, root: Path, folders: Seq[Path]): Unit = {
     val below = folders.flatMap(f =>
       Iterator.iterate(f)(_.getParent).takeWhile(d => d != null && d != root))
-    below.distinct.foreach { d =>
-      // an error of the file system must not hide the other table, so it is thrown
-      tableMarkers.find(m => fs.exists(new Path(d, m))).foreach { m =>
-        throw ZOrderErrors.unsupportedTable(
-          target,
-          s"a directory with another table in it: $d has $m",
-          "Leave the partition out by WHERE, or move the other table elsewhere.")
-      }
+    // an error of the file system must not hide the other table, so it is thrown
+    ManyFiles.firstProblem(below.distinct)(d =>
+      tableMarkers.find(m => fs.exists(new Path(d, m))).map(m => s"$d has $m")).foreach { found =>
+      throw ZOrderErrors.unsupportedTable(
+        target,
+        s"a directory with another table in it: $found",
+        "Leave the partition out by WHERE, or move the other table elsewhere.")
     }
   }
 

@@ -208,7 +208,11 @@ private[workload] object RankCurve {
       }
     ends.filter(_ => files.nonEmpty).map { case (min, max, placeOf) =>
       val (at, below) =
-        curve(files.map(i => (min(i) - 0.5, max(i) + 0.5, math.max(1L, table.rows(i)).toDouble)))
+        curve(files.map { i =>
+          // half a unit is lost in a value of 2^53 or more, and the two places must differ
+          val (from, until) = (Math.nextDown(min(i) - 0.5), Math.nextUp(max(i) + 0.5))
+          (from, until, math.max(1L, table.rows(i)).toDouble)
+        })
       new RankCurve(at, below, placeOf)
     }
   }
@@ -257,7 +261,7 @@ private[workload] object RankCurve {
 
   private def afterPrefix(value: Array[Byte], prefix: Int): Double = {
     val from = math.min(prefix, value.length)
-    val eight = Arrays.copyOf(Arrays.copyOfRange(value, from, from + 8), 8)
+    val eight = Arrays.copyOfRange(value, from, from + 8)
     val signed = ByteBuffer.wrap(eight).getLong.toDouble
     (if (signed < 0) signed + math.pow(2, 64) else signed) / PrefixUnit
   }

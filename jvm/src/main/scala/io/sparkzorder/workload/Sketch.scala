@@ -19,15 +19,23 @@ private[sparkzorder] final case class TemplateUse(
     unused: Long,
     boxes: Map[RankBox, Double]) {
 
-  def +(other: TemplateUse): TemplateUse = TemplateUse(
-    weight + other.weight,
-    count + other.count,
-    unused + other.unused,
-    (boxes.keySet ++ other.boxes.keySet).iterator
-      .map(b => b -> (boxes.getOrElse(b, 0.0) + other.boxes.getOrElse(b, 0.0))).toMap)
-
   def scaled(factor: Double): TemplateUse =
     copy(weight = weight * factor, boxes = boxes.map { case (b, w) => b -> w * factor })
+}
+
+private[workload] object TemplateUse {
+  val Unused: TemplateUse = TemplateUse(0.0, 0L, 0L, Map.empty)
+
+  /** All these scans together. */
+  def sum(uses: Seq[TemplateUse]): TemplateUse = {
+    val boxes = mutable.HashMap.empty[RankBox, Double]
+    for { u <- uses; (b, w) <- u.boxes } boxes(b) = boxes.getOrElse(b, 0.0) + w
+    TemplateUse(
+      uses.map(_.weight).sum,
+      uses.map(_.count).sum,
+      uses.map(_.unused).sum,
+      boxes.toMap)
+  }
 }
 
 /**
@@ -44,7 +52,7 @@ private[workload] final class Sketch(seed: Long) {
   private val seen = mutable.HashMap.empty[Template, Long]
 
   def add(use: ScanUse, weight: Double): Unit = synchronized {
-    val before = templates.getOrElse(use.template, TemplateUse(0.0, 0L, 0L, Map.empty))
+    val before = templates.getOrElse(use.template, TemplateUse.Unused)
     val boxes =
       if (use.template.uses.isEmpty) before.boxes
       else sampled(use.template, before.boxes, use.box, weight)
@@ -68,8 +76,8 @@ private[workload] final class Sketch(seed: Long) {
   private def forget(template: Template): Unit =
     templates.remove(template).foreach { dropped =>
       seen -= template
-      val rest = templates.getOrElse(Unskippable, TemplateUse(0.0, 0L, 0L, Map.empty))
-      templates(Unskippable) = rest + dropped.copy(boxes = Map.empty)
+      val rest = templates.getOrElse(Unskippable, TemplateUse.Unused)
+      templates(Unskippable) = TemplateUse.sum(Seq(rest, dropped.copy(boxes = Map.empty)))
     }
 
   /**

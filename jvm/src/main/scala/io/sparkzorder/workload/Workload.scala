@@ -93,7 +93,7 @@ private[sparkzorder] object Workload {
     val merged = sketches.flatMap { s =>
       val factor = math.pow(2, -math.max(0L, today - s.day) / HalfLifeDays)
       s.templates.map { case (t, u) => t -> u.scaled(factor) }
-    }.groupBy(_._1).map { case (t, all) => t -> all.map(_._2).reduce(_ + _) }
+    }.groupBy(_._1).map { case (t, all) => t -> TemplateUse.sum(all.map(_._2)) }
     Workload(merged.map { case (t, u) =>
       val sampled = u.boxes.values.sum
       t -> u.copy(boxes = if (sampled <= 0) Map.empty

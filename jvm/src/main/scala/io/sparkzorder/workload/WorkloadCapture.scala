@@ -3,6 +3,7 @@
 
 package io.sparkzorder.workload
 
+import java.security.PrivilegedAction
 import java.util.concurrent.{
   ArrayBlockingQueue,
   ConcurrentHashMap,
@@ -20,6 +21,7 @@ import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
+import org.apache.hadoop.security.UserGroupInformation
 import org.apache.hadoop.util.ShutdownHookManager
 
 import org.apache.spark.internal.Logging
@@ -150,8 +152,11 @@ private[sparkzorder] object LaterNotes extends Logging {
   private val values = new AtomicLong
 
   private final class Note(what: String, has: Int, make: () => Unit) extends Runnable {
+    // the thread keeps the user whose query made the thread, and file systems are of one user
+    private val user = UserGroupInformation.getCurrentUser
+
     override def run(): Unit =
-      try make()
+      try user.doAs(new PrivilegedAction[Unit] { override def run(): Unit = make() })
       catch { case e @ (_: LinkageError | NonFatal(_)) => logDebug(s"$what was not noted", e) }
       finally end()
 

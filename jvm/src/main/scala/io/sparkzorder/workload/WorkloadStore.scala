@@ -16,7 +16,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.{Directories, ExclusiveFile}
+import io.sparkzorder.util.{Directories, ExclusiveFile, ManyFiles}
 
 /** The files `_zorder/_workload/_<day>_<random>` of a table: one for each driver and day. */
 private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Configuration)
@@ -53,7 +53,7 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   private[workload] def read(today: Long): Seq[StoredSketch] = {
     val recent = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
       .sortBy(f => (-dayOf(f).get, f.getPath.getName)).take(MaxFiles)
-    recent.flatMap(sketchOf).groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
+    ManyFiles.map(recent)(sketchOf).flatten.groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
       .sortBy(s => (s.day, s.id))
   }
 
@@ -158,7 +158,7 @@ private[workload] object SketchFormat {
       val (rest, sorted) = sketch.templates.toSeq.sortBy(-_._2.weight)
         .partition(_._1 == Sketch.Unskippable)
       val (kept, dropped) = sorted.splitAt(sorted.size / 2)
-      val others = (rest ++ dropped).map(_._2.copy(boxes = Map.empty)).reduce(_ + _)
+      val others = TemplateUse.sum((rest ++ dropped).map(_._2.copy(boxes = Map.empty)))
       sketch.copy(templates = kept.toMap.updated(Sketch.Unskippable, others))
     }
   }
@@ -209,7 +209,7 @@ private[workload] object SketchFormat {
       id,
       whole(root, "day"),
       templates.groupBy(_._1).map { case (t, same) =>
-        t -> same.map(_._2).reduce(_ + _)
+        t -> TemplateUse.sum(same.map(_._2))
       })
   }
 

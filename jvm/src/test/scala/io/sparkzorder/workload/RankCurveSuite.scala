@@ -17,7 +17,13 @@ import io.sparkzorder.skipping.values.{ByteEnd, Intervals}
 class RankCurveSuite extends AnyFunSuite {
 
   /** Files of the values 10 i until 10 i + 10, some of which the index no longer knows. */
-  private def files(rows: Seq[Long], isGone: Int => Boolean): (FileTable, ColumnDomains) = {
+  private def files(rows: Seq[Long], isGone: Int => Boolean): (FileTable, ColumnDomains) =
+    files(rows, isGone, rows.indices.map(i => (i * 10L, i * 10L + 9)))
+
+  private def files(
+      rows: Seq[Long],
+      isGone: Int => Boolean,
+      bounds: Seq[(Long, Long)]): (FileTable, ColumnDomains) = {
     val n = rows.size
     val paths = new ByteValues.Builder(n)
     (0 until n).foreach(i => paths.add(s"part-$i".getBytes(UTF_8)))
@@ -27,8 +33,8 @@ class RankCurveSuite extends AnyFunSuite {
     val info = Array.fill(n)((ColumnDomains.Bounded | ColumnDomains.NoNulls).toByte)
     val column = ColumnDomains.of(
       info,
-      LongStats(Array.tabulate(n)(_ * 10L)),
-      LongStats(Array.tabulate(n)(_ * 10L + 9)))
+      LongStats(bounds.map(_._1).toArray),
+      LongStats(bounds.map(_._2).toArray))
     (table, column)
   }
 
@@ -49,6 +55,16 @@ class RankCurveSuite extends AnyFunSuite {
 
   test("files count by their rows") {
     assert(shares(Seq(1, 1, 2), _ => false, 10, 19) === Some((0.25, 0.5)))
+  }
+
+  test("files with one value each, which is too large for fractions") {
+    val large = 1700000000000000000L
+    val values = Seq(5L, large, large + 1000000L, 2 * large)
+    val (table, column) = files(Seq.fill(4)(1L), _ => false, values.map(v => (v, v)))
+    val curve = RankCurve.of(column, table).get
+    val around = values.map(v => Intervals.between(v - 3000L, v + 3000L))
+    assert(around.flatMap(sharesOf(curve, _)) ===
+      Seq((0.0, 0.25), (0.25, 0.5), (0.5, 0.75), (0.75, 1.0)))
   }
 
   test("many values have the shares that each has alone") {

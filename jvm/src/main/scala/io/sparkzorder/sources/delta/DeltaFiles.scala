@@ -39,14 +39,15 @@ private[delta] final class DeltaSnapshot(
     val listing: DeltaFiles,
     listed: IndexedSeq[DeltaFile])
     extends FormatSnapshot(format) {
-  private val (withZone, zoneless) = listed.partition(f => !f.isZoneless)
-
   // One job writes all partition timestamps in one form, either with a zone or without. Files of both forms
-  // therefore cannot be rewritten together. A file without any partition timestamp counts as one with a zone.
-  override def files: IndexedSeq[DeltaFile] = if (withZone.isEmpty) zoneless else withZone
+  // therefore cannot be rewritten together. A file of a NULL partition has no timestamp, so it fits both forms.
+  private val zoneless = if (listed.exists(_.hasZone)) listed.filter(_.isZoneless) else Vector.empty
+
+  override def files: IndexedSeq[DeltaFile] =
+    if (zoneless.isEmpty) listed else listed.filterNot(_.isZoneless)
 
   override def leftOut: Seq[String] =
-    if (withZone.isEmpty || zoneless.isEmpty) Nil
+    if (zoneless.isEmpty) Nil
     else Seq(
       s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
 
@@ -80,6 +81,9 @@ private[delta] final class DeltaFile(
    * versions of Delta write these timestamps in UTC.
    */
   def isZoneless: Boolean = partitionTimes.exists(!_.endsWith("Z"))
+
+  /** True if a partition timestamp is in UTC. */
+  def hasZone: Boolean = partitionTimes.exists(_.endsWith("Z"))
 
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)

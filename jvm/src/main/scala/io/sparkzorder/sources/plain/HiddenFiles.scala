@@ -158,8 +158,9 @@ private[plain] final class RenamedFiles(table: TableState, inputs: TableFiles)
     super.makeReady(written, record)
   }
 
-  override protected def tokens: Seq[DataFile] = inputs.files.map(_.folder).distinct
-    .map(f => DataFile(f, fs.getFileStatus(token(f.path))))
+  override protected def tokens: Seq[DataFile] =
+    ManyFiles.map(inputs.files.map(_.folder).distinct)(f =>
+      DataFile(f, fs.getFileStatus(token(f.path))))
 
   private def token(folder: Path) = new Path(own(folder), RunFolder.Waiting)
 

@@ -57,6 +57,8 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     stale = true
+    // a batch before this one may have failed at its commit
+    isCommitting = false
     val hidden = hiddenFor(rows.listed)
     try {
       hidden.prepare()

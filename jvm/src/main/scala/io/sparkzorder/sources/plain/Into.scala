@@ -142,8 +142,8 @@ private[plain] final class Into(
   override def abandon(cause: Throwable): Unit =
     if (runIds.nonEmpty && !isMarked) {
       Try {
-        directory.clearOwn(runIds.toSet)
-        directory.release()
+        try directory.clearOwn(runIds.toSet)
+        finally directory.release()
       }.failed.foreach(cause.addSuppressed)
     }
 }
@@ -194,10 +194,8 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
    *
    * @param keep names of the files that stay
    */
-  def removeOwn(runIds: Set[String], keep: Set[String]): Unit = {
+  def removeOwn(runIds: Set[String], keep: Set[String]): Unit =
     files().filter(p => isOwn(p, runIds) && !keep(p.getName)).foreach(fs.delete(_, false))
-    if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
-  }
 
   /**
    * Removes all files that this statement wrote, after a failure. Tasks that Spark is killing may
@@ -211,6 +209,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
       if (rounds > 0) Thread.sleep(IntoDirectory.PauseMs)
       quiet = if (isEmpty) quiet + 1 else 0
       removeOwn(runIds, keep = Set.empty)
+      if (fs.exists(root)) fs.listStatus(root).filter(_.isDirectory).foreach(d => prune(d.getPath))
       rounds += 1
     }
   }
@@ -238,10 +237,12 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     runIds.exists(id => path.getName.contains(s"-$id-"))
 
   private def files(): Seq[Path] = {
-    def below(folder: Path): Seq[Path] = fs.listStatus(folder).toSeq.flatMap { s =>
-      if (s.isDirectory) below(s.getPath) else Seq(s.getPath)
+    if (!fs.exists(root)) Nil
+    else {
+      // on a store one listing returns the files of all folders
+      val listed = fs.listFiles(root, true)
+      Iterator.continually(listed).takeWhile(_.hasNext).map(_.next().getPath).toVector
     }
-    if (fs.exists(root)) below(root) else Nil
   }
 
   /** Writes `_SUCCESS`, the marker that Spark leaves after a successful write. */

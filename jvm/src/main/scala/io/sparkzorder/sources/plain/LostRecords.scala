@@ -66,8 +66,14 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       }
     }
 
-  /** A folder in which a conflict was being ended: its token is hidden, and so are replaced files. */
-  private def ending(folders: Seq[Path], isWhole: Boolean): Option[Lost] = {
+  /**
+   * A folder in which a conflict was being ended: its token is hidden, and so are replaced files. On a store
+   * no run hides a replaced file.
+   */
+  private def ending(folders: Seq[Path], isWhole: Boolean): Option[Lost] =
+    if (ObjectStore.isOne(state.fs)) None else endingOnDisk(folders, isWhole)
+
+  private def endingOnDisk(folders: Seq[Path], isWhole: Boolean): Option[Lost] = {
     val before = TableLog.read(state)
     val found = ManyFiles.map(candidates(before, folders, isWhole)) { case (folder, run) =>
       if (before.commitOf(run).isDefined) None else hiddenIn(folder, run).map(run -> _)
@@ -88,20 +94,17 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       log: TableLog,
       folders: Seq[Path],
       isWhole: Boolean): Seq[(Path, String)] = {
-    val ofIntents = new Intents(state).runs()
-      .filter(log.commitOf(_).isEmpty).toSeq
-      .flatMap(run => folders.map(_ -> run))
+    val ofIntents = new Intents(state).runs().filter(log.commitOf(_).isEmpty).toSet
     val listed =
-      // on a store no run hides a replaced file
-      if (isWhole && !ObjectStore.isOne(state.fs)) {
-        state.runDirectories().map { case (run, folder, _) => state.folder(folder) -> run }
-      } else if (log.last > 0) Nil
+      if (isWhole) state.runDirectories().map { case (run, folder, _) => state.folder(folder) -> run }
+      else if (log.last > 0 && ofIntents.isEmpty) Nil
       else {
+        // one listing for each folder, however many runs have died
         ManyFiles.map(folders)(f =>
           state.files(f).filter(_.isDirectory).map(d => f -> RunFolder.runOf(d.getPath.getName)))
-          .flatten.collect { case (f, Some(run)) => f -> run }
+          .flatten.collect { case (f, Some(run)) if log.last == 0 || ofIntents(run) => f -> run }
       }
-    (ofIntents ++ listed).distinct
+    listed.distinct
   }
 
   /**

@@ -129,7 +129,7 @@ private[plain] final class PlainRows(
   private def read(plan: BatchPlan, files: Seq[WrittenFile]): IndexedSeq[OutputFile] = {
     val sorted = files.sortBy(_.file)
     val folderOf = outputs(plan)
-    val listed = sorted.map { f =>
+    val listed = ManyFiles.map(sorted) { f =>
       val path = new Path(f.path)
       DataFile(folderOf(f.file), path.getFileSystem(conf).getFileStatus(path))
     }

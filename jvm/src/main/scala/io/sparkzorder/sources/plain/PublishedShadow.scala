@@ -78,7 +78,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     val record = recordOf(before, folders, moves, hidden.run)
     try {
       hidden.prepare()
-      moves.foreach(_.make())
+      ManyFiles.map(moves)(_.make())
       hidden.complete(footersOf(moves, inputs), record)
       val number = new Committer(state, name)
         .commit(record, () => recheck(inputs), before.last)

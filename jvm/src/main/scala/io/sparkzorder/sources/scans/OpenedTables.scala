@@ -37,11 +37,12 @@ private[scans] final class OpenedTable(format: SnapshotFormat) {
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
     val found = fit.getOrElse {
-      reads += 1
       val all =
-        if (reads == OpenedTable.MaxReads) schema.fieldNames.toSet
+        if (reads + 1 == OpenedTable.MaxReads) schema.fieldNames.toSet
         else names ++ last.toSeq.flatMap(_.columns)
-      KnownFiles.of(format, schema, partitionSchema, all, sameName)
+      val read = KnownFiles.of(format, schema, partitionSchema, all, sameName)
+      reads += 1
+      read
     }
     last = Some(found)
     found

@@ -252,6 +252,23 @@ class DeltaOptimizeSuite extends DeltaTestBase {
 
   test(partitionsKeepTheirText)(checkZones(withNewFiles = false))
 
+  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
+    withTables {
+      inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
+        sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
+        for (from <- Seq(0, 40)) sql(
+          s"INSERT INTO t SELECT id, int(id % 30), int(id % 7), if(id % 2 = 0, NULL, " +
+            s"timestamp'2024-01-01 00:00:00') FROM range($from, ${from + 40}, 1, 1)")
+      }
+      val before = bag(spark.table("t"))
+      val row = optimized("t", "ZORDER BY (a, b)")
+      assert(metric(row, "numFilesRemoved") === 4)
+      assert(files("t").map(_.partitionValues.values.head).toSet ===
+        Set(null, "2024-01-01 00:00:00"))
+      assert(bag(spark.table("t")) === before)
+    }
+  }
+
   test(s"$partitionsKeepTheirText, beside files of newer versions", Slow)(
     checkZones(withNewFiles = true))
 
