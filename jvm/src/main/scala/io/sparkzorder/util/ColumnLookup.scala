@@ -42,7 +42,7 @@ private[sparkzorder] object ColumnLookup {
   }
 }
 
-/** Tells whether names are among others, each in constant time. */
+/** A set of names. Looks each name up in constant time. */
 private[sparkzorder] final class NameLookup(
     names: Seq[String],
     sameName: (String, String) => Boolean) {
@@ -54,7 +54,10 @@ private[sparkzorder] final class NameLookup(
 
 private[sparkzorder] object NameLookup {
 
-  /** A form of the name that is equal for all names that `equalsIgnoreCase` takes for equal. */
+  /**
+   * A form of the name that is equal for all names that `equalsIgnoreCase` takes for equal. Letters of two chars, such
+   * as those of Deseret, are an exception: `equalsIgnoreCase` ignores their case since Java 16.
+   */
   def folded(name: String): String = {
     val chars = name.toCharArray
     var i = 0

@@ -43,8 +43,8 @@ private[sparkzorder] object Directories extends Logging {
   private val AllBits = 0x1ff
 
   /**
-   * Deletes a file or directory. False if it stays, for example because the process may not remove it. Hadoop's
-   * `delete` also returns false if another process was first.
+   * Deletes a file or directory. False if it stays, for example because the process may not remove it. (Hadoop's
+   * `delete` also returns false if another process has removed it first.)
    */
   def remove(fs: FileSystem, path: Path, recursive: Boolean): Boolean =
     fs.delete(path, recursive) || !fs.exists(path)
@@ -128,8 +128,8 @@ private[sparkzorder] object Directories extends Logging {
     }
 
   /**
-   * The entries of a directory; None when it does not exist. Hadoop's local file system first checks that
-   * the directory exists, and then fails to list a directory that another process has removed meanwhile.
+   * The entries of a directory; None when it does not exist. Hadoop's local file system first looks whether the
+   * directory exists and then lists it, so the listing fails if another process removes the directory in between.
    */
   def list(fs: FileSystem, directory: Path): Option[Seq[FileStatus]] = {
     def listed(): Option[Seq[FileStatus]] =

@@ -37,15 +37,16 @@ private[sparkzorder] object ExclusiveFile {
   private val PauseMs = 50L
   private val BufferBytes = 4096
 
-  /** How the names of temporary files begin, in `_zorder` and in the directory of INTO. */
+  /** The prefix of the names of temporary files, in `_zorder` and in the directory of INTO. */
   val Temporary = "_tmp_"
 
-  /** True for the name of a temporary file from which [[create]] makes a file. */
+  /** True if `name` is that of a temporary file from which [[create]] makes the file with the name `file`. */
   def isTemporaryOf(name: String, file: String): Boolean =
     name.startsWith(Temporary) && name.endsWith(s"_$file")
 
   /**
-   * @param run names the temporary file
+   * @param run a part of the name of the temporary file. Two processes must not pass the same text: on local disk the
+   *   published file is a hard link to the temporary one, so the second process would truncate both
    * @return false when another process was first
    */
   def create(
@@ -75,8 +76,8 @@ private[sparkzorder] object ExclusiveFile {
     else rename(temporary, path, conf)
 
   /**
-   * Writes a small file, without a checksum file on local disk. Several processes may write the
-   * same file with the same content at once.
+   * Writes a small file, without a checksum file on local disk. Several processes may write the same file at once
+   * if they write the same content. Meanwhile, a reader may see a part of it.
    */
   def write(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     try overwrite(fs, path, content)
@@ -85,7 +86,7 @@ private[sparkzorder] object ExclusiveFile {
       case e: IOException => if (!appears(fs, path, content.length.toLong)) throw e
     }
 
-  /** Writes a small file, which readers see either as it was or with all the new content. */
+  /** Replaces a small file. Readers see either the old file or the complete new file. */
   def replace(fs: FileSystem, path: Path, content: Array[Byte], conf: Configuration): Unit =
     if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
     else {
@@ -132,7 +133,7 @@ private[sparkzorder] object ExclusiveFile {
       } finally out.close()
     }
 
-  /** Waits for the other writer that took a file over. True if the file then has its full length. */
+  /** Waits until the writer that took the file over has written it. True if the file then has this length. */
   private def appears(fs: FileSystem, path: Path, length: Long): Boolean =
     !RawFiles.isLocal(fs) && (0 until Attempts).exists { attempt =>
       if (attempt > 0) Thread.sleep(PauseMs)

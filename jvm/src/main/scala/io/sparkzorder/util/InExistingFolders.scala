@@ -29,7 +29,7 @@ private[sparkzorder] object InExistingFolders {
   /** The key under which the configuration keeps the original class of a wrapped scheme. */
   private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
 
-  /** Changes the configuration. Writers that use it then create no directory on file systems of `scheme`. */
+  /** Changes `conf` and returns it. With it, writers create no directory on file systems of `scheme`. */
   def configure(conf: Configuration, scheme: String): Configuration = {
     val key = implementation(scheme)
     Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))
@@ -56,7 +56,7 @@ private[sparkzorder] object InExistingFolders {
 /** The wrapper for local disk. It writes no checksum files. */
 private[sparkzorder] final class LocalInExistingFolders extends RawLocalFileSystem {
 
-  /** Creates nothing. `create` calls this method for the parent directory of a file. */
+  /** Creates nothing. Hadoop's `create` calls this method for the parent directory of a file. */
   override def mkdirs(directory: Path): Boolean =
     if (pathToFile(directory).isDirectory) true
     else throw new FileNotFoundException(s"the directory $directory does not exist")

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.util
 
-/** Recognises the error of a job that was cancelled. The caller must not go on without the job. */
+/** Recognises the error of a job that was cancelled. The caller must fail, too, and not go on without the job. */
 private[sparkzorder] object JobCancellation {
   private val MaxCauses = 16
 

@@ -15,9 +15,11 @@ import java.util.concurrent.atomic.{
 import org.apache.hadoop.security.UserGroupInformation
 
 /**
- * Applies a function to many files, several at a time, because a call to a file system mostly
- * waits. The calling thread works too. So a function that runs here may use this object for files
- * of its own without waiting for a free thread.
+ * Applies a function to many files, several at a time, because a call to a file system mostly waits. The calling
+ * thread works, too. So the function may itself use this object, and does not wait for a free thread.
+ *
+ * The other threads belong to a pool. The function must not ask for the current session or its settings: a thread of
+ * the pool has those of the caller that was there when the thread was made.
  */
 private[sparkzorder] object ManyFiles {
   private val Threads = 16
@@ -86,7 +88,7 @@ private[sparkzorder] object ManyFiles {
     val next = new AtomicInteger
     val failure = new AtomicReference[Throwable]
     val workers = new Workers
-    // a thread of the pool keeps the user of the caller that made the thread, and file systems are of one user
+    // A thread of the pool runs as the user for whom the thread was made. Hadoop gives each user other file systems.
     val user = UserGroupInformation.getCurrentUser
     def asCaller(body: => Unit): Unit =
       user.doAs(new PrivilegedAction[Unit] { override def run(): Unit = body })
@@ -102,9 +104,9 @@ private[sparkzorder] object ManyFiles {
       pool.submit(new Runnable { override def run(): Unit = workers.join(asCaller(work())) })
     }
     work()
-    // the interrupt ends the work, but not before running calls have ended: the caller may undo their changes
+    // an interrupt ends the work, but running calls end first, because the caller may undo their changes
     if (workers.close(interrupt => failure.compareAndSet(null, interrupt))) {
-      // an earlier failure is thrown, and the caller learns of the interrupt where it waits next
+      // an earlier failure is thrown instead of the interrupt, which the flag of the thread keeps for the next wait
       if (!failure.get.isInstanceOf[InterruptedException]) Thread.currentThread().interrupt()
     }
     Option(failure.get).foreach(throw _)

@@ -36,8 +36,8 @@ private[sparkzorder] object ObjectStore {
   def isOne(fs: FileSystem): Boolean = hasScheme(fs.getUri.getScheme) || isFlatAzure(fs)
 
   /**
-   * True for an Azure account with a flat namespace, which renames by copying files one by one. The client
-   * reports that it supports ACLs only if the account has a hierarchical namespace.
+   * True for an Azure account with a flat namespace, where a rename copies files one by one. Only for an account with
+   * a hierarchical namespace does the client report that it supports ACLs.
    */
   def isFlatAzure(fs: FileSystem): Boolean = Azure(fs.getUri.getScheme) &&
     !fs.hasPathCapability(new Path(fs.getUri.toString + "/"), CommonPathCapabilities.FS_ACLS)
@@ -90,7 +90,11 @@ private[sparkzorder] object ObjectStore {
     attempt(Attempts)
   }
 
-  /** Creates the object `to` with the content of `from`, unless `to` exists. */
+  /**
+   * Creates the object `to` with the content of `from`, unless `to` exists.
+   *
+   * @return false if `to` exists. After a lost answer of the store, `to` may be the object of this very call
+   */
   def copy(fs: FileSystem, from: Path, to: Path): Boolean = {
     val in = fs.open(from)
     try {
@@ -107,9 +111,9 @@ private[sparkzorder] object ObjectStore {
     write(fs.create(path, true), content)
 
   /**
-   * Tests whether the store itself refuses to create an object twice: a store may ignore the condition that the
-   * client sends. Two writers are opened before either is closed, so that a client which only looks before it
-   * writes does not pass.
+   * Tests whether the store itself refuses to create an object twice, because a store may ignore the condition that
+   * the client sends. Both writers are opened before either is closed. So a client that only looks for the object
+   * when it opens a writer does not pass the test.
    *
    * @param directory where the trial is made; nothing is left there
    * @return None if the store refuses, else what happened
@@ -163,7 +167,7 @@ private[sparkzorder] object ObjectStore {
  */
 private[sparkzorder] object Etags {
 
-  /** Empty where a listing has none. Spark drops the ETags of long listings. */
+  /** The ETag of a status; empty if the status has none. Spark drops the ETags of long listings. */
   def of(status: FileStatus): String = status match {
     case s: EtagSource => Option(s.getEtag).getOrElse("")
     case _ => ""

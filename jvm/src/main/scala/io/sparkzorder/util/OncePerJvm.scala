@@ -7,8 +7,8 @@ import java.lang.ref.WeakReference
 import java.util.{UUID, WeakHashMap}
 
 /**
- * An immutable object that all tasks of a JVM share. Spark deserializes the objects of a stage anew for each
- * task, so copies of a large object would fill the memory of an executor.
+ * An immutable object that all tasks of a JVM share. Spark deserializes the objects of a stage once for each task.
+ * Without this trait, the copies of a large object would fill the memory of an executor.
  */
 private[sparkzorder] trait OncePerJvm extends Serializable {
   private val identity: UUID = UUID.randomUUID()

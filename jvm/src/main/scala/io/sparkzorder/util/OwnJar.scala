@@ -11,8 +11,8 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 /**
- * The jar from which this class comes. Its classes and files stay at hand when the class loader of
- * `--jars` is closed: Hive's session closes it when a client of the Thrift server leaves (HIVE-22989).
+ * The jar that has this class. Its classes and files are needed even after the class loader of `--jars` was closed:
+ * Hive's session closes that class loader when a client of the Thrift server leaves (HIVE-22989).
  */
 private[sparkzorder] object OwnJar {
   private val loader: ClassLoader = getClass.getClassLoader
@@ -30,14 +30,14 @@ private[sparkzorder] object OwnJar {
     file.fold(loader.getResource(name))(f => new URL(s"jar:${f.toURI}!/$name"))
 
   /**
-   * True if the process is a Thrift server, and the class loader of our classes can be closed. Only such a
-   * server loads all classes when it starts, because that takes time.
+   * True if the process is a Thrift server, and the class loader of our classes can be closed. Then all classes are
+   * loaded when the server starts. Other processes do not spend the time for that.
    */
   lazy val mayBeClosed: Boolean =
     loader.isInstanceOf[URLClassLoader] && sys.props.get("sun.java.command").exists(
       _.contains("org.apache.spark.sql.hive.thriftserver.HiveThriftServer2"))
 
-  /** Loads all classes. A class that was loaded once is found without its jar. */
+  /** Loads all classes, because a loaded class does not need its jar any more. */
   def loadClasses(): Unit = file.foreach(classes(_).foreach(load))
 
   private def classes(file: File): Seq[String] = {
@@ -49,7 +49,7 @@ private[sparkzorder] object OwnJar {
   private def load(entry: String): Unit =
     try Class.forName(entry.stripSuffix(".class").replace('/', '.'), false, loader)
     catch {
-      // a class that needs a table format whose jars are missing
+      // the class needs a table format whose jars are missing
       case _: LinkageError =>
       case NonFatal(_) =>
     }

@@ -18,8 +18,8 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
 /**
- * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on local disk.
- * Every name under `_zorder/` must begin with `_`, and a checksum file would stay when its file is removed.
+ * File systems without the checksum files (`.name.crc`) that Hadoop writes beside every file on local disk. Every
+ * name below `_zorder/` must begin with `_`. Also, a checksum file would stay behind when `java.nio` moves its file.
  */
 private[sparkzorder] object RawFiles {
   def of(path: Path, conf: Configuration): FileSystem = path.getFileSystem(conf) match {
@@ -33,7 +33,7 @@ private[sparkzorder] object RawFiles {
   /** The path for `java.nio`. */
   def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
 
-  /** Makes tasks, too, write without checksum files on local disk. */
+  /** Configures tasks so that they write no checksum files on local disk. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)
     // the cache would return the file system that other code uses, which writes checksum files
@@ -49,13 +49,16 @@ private[sparkzorder] object RawFiles {
 }
 
 /**
- * Renames a file as a metadata operation only. Hadoop's rename on local disk falls back to a copy
- * that creates missing directories, so a file could reappear in a folder, or in a `_zorder/`, that
- * another process has just dropped.
+ * Renames a file, and never copies it. On local disk, Hadoop's rename falls back to a copy that creates missing
+ * directories, so a file could reappear in a folder, or in a `_zorder/`, that another process has just dropped.
  */
 private[sparkzorder] object FileMove {
 
-  /** @return false when the file or its new directory does not exist */
+  /**
+   * On local disk, the file replaces a file at `to`.
+   *
+   * @return false when the file or its new directory does not exist; on HDFS also when there is a file at `to`
+   */
   def rename(fs: FileSystem, from: Path, to: Path): Boolean =
     if (RawFiles.isLocal(fs)) {
       try {
@@ -75,7 +78,7 @@ private[sparkzorder] object FileMove {
  */
 private[sparkzorder] object Durable {
 
-  /** Syncs the content of a closed file. Does nothing on other file systems than local disk. */
+  /** Syncs the content of a closed file, if the file exists. Does nothing except on local disk. */
   def file(fs: FileSystem, path: Path): Unit =
     if (RawFiles.isLocal(fs)) sync(path, StandardOpenOption.WRITE)
 

@@ -10,11 +10,12 @@ import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 /**
- * Strategies that a session's planner applies before the strategies of all extensions. Spark applies extensions
- * in the order in which they are named, and an extension may plan scans of every table, as Delta's does.
+ * Our strategies, which a session's planner applies before the strategies of all extensions. Spark applies the
+ * strategies of extensions in the order in which the extensions are named. An extension that is named before ours may
+ * plan scans of every table, as Delta's does.
  *
- * If one of ours has planned something, the strategies of other extensions are still called, because some of them
- * only check a plan, as Kyuubi's limit of partitions does. The plans that they return are dropped.
+ * If one of our strategies has planned something, the strategies of other extensions are still called, because some
+ * of them only check a plan, as Kyuubi's limit of partitions does. The plans that they return are dropped.
  */
 private[sparkzorder] final case class FirstStrategies(
     session: SparkSession,
@@ -44,12 +45,12 @@ private[sparkzorder] object FirstStrategies {
   }
 }
 
-/** What `injectPlannerStrategy` must return, although [[FirstStrategies]] is registered in another way. */
+/** Plans nothing. `injectPlannerStrategy` needs a strategy, and [[FirstStrategies]] is registered in another way. */
 private[sparkzorder] object NoStrategy extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = Nil
 }
 
-/** Rules at the end of a session's optimizer, where an extension of Spark cannot put any. */
+/** Rules at the end of a session's optimizer. SparkSessionExtensions cannot put a rule there. */
 private[sparkzorder] object LastRules {
 
   /** Appends a rule to `extraOptimizations`, unless it is there already. */

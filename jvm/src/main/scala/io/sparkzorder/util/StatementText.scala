@@ -39,7 +39,7 @@ private[sparkzorder] object StatementText {
   def string(text: String): String =
     "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
-  /** Spark's setting under which a literal means its characters, and a backslash escapes none. */
+  /** Spark's setting under which a literal is its characters as written, and a backslash escapes nothing. */
   val VerbatimLiterals = "spark.sql.parser.escapedStringLiterals"
 
   /**
@@ -56,8 +56,8 @@ private[sparkzorder] object StatementText {
         s"with $VerbatimLiterals=true, no literal of SQL has the text: $text"))
 
   /**
-   * True if the text between two of these quotes is one literal. A parser that looks for the end of the
-   * literal passes over the character behind a backslash, also where the backslash escapes nothing.
+   * True if the text between two of these quotes is one literal. `a\` is not: to find the end of a literal, a parser
+   * skips the character behind each backslash, here the closing quote, even if the backslash escapes nothing.
    */
   private def isVerbatim(text: String, quote: Char): Boolean = {
     val passed = text.replaceAll("(?s)\\\\.", "")
@@ -65,7 +65,7 @@ private[sparkzorder] object StatementText {
   }
 }
 
-/** Splits a setting at its commas, except inside back quotes. The parts keep their quotes. */
+/** Splits the value of a setting at its commas, except inside back quotes. The parts keep their back quotes. */
 private[sparkzorder] object NameList {
   // a back quote that is not closed stays, so that the parser of the name reports an error
   private val item = "(?:`(?:[^`]|``)*`|[^,])+".r

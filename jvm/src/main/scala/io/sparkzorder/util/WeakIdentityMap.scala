@@ -7,8 +7,8 @@ import java.lang.ref.{ReferenceQueue, WeakReference}
 import java.util.concurrent.ConcurrentHashMap
 
 /**
- * Maps keys, compared by identity and held weakly, to values. The next `put` removes the entries of
- * collected keys. A value must not hold its own key, or the entry is never removed. Thread-safe.
+ * Maps keys to values. Keys are compared by identity and held weakly. Each `put` removes the entries of keys that
+ * were collected. A value must not refer to its own key: the key would never be collected. Thread-safe.
  */
 private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
   private val dead = new ReferenceQueue[K]

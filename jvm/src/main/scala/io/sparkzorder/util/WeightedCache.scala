@@ -8,8 +8,7 @@ import java.util.LinkedHashMap
 import scala.collection.JavaConverters._
 
 /**
- * Values in memory up to a total weight. Values do not expire, so a key must change whenever its
- * value changes.
+ * Values in memory up to a total weight. Values do not expire, so a value that changes needs a new key.
  *
  * The least recently used values are removed first. In a cache that `resists`, a new value replaces only
  * values that were not used since the key of the new value was last used. So if queries use more values in turn
@@ -46,7 +45,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
   /**
    * The value of a key, which is loaded if it is not there.
    *
-   * @param limit weight that all values together may have; a single heavier value is not kept
+   * @param limit the weight that all values together may have. A value that alone is heavier is not kept
    */
   def getOrLoad(key: K, limit: Long)(load: => V): V = {
     val slot = slots.synchronized {
@@ -82,7 +81,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
 
   private def find(key: K): Option[Slot] = slots.synchronized(Option(slots.get(key)))
 
-  /** @return the time of the previous use of the key; -1 if there was none, or if it is forgotten */
+  /** @return the time of the previous use of the key; -1 if it was not used before, or too long ago */
   private def countUse(key: K): Long =
     if (!resists) Long.MaxValue
     else {
