@@ -45,7 +45,7 @@ final class OptimizeBuilder private (
    */
   def where(condition: String): OptimizeBuilder = {
     require(condition.trim.nonEmpty, "condition is empty")
-    // a line break ends a `--` comment, so that the comment does not swallow the next clauses
+    // without a line break, a `--` comment in the condition would hide the clauses behind it
     val closed = if (condition.contains("--")) s"$condition\n" else condition
     copy(predicate = Some(predicate.fold(closed)(p => s"($p) AND ($closed)")))
   }

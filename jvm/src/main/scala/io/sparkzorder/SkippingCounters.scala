@@ -17,8 +17,8 @@ object SkippingCounters {
   def filesWithoutEntry: Long = IndexPruning.withoutEntryCount
 
   /**
-   * How often an error made filters of a query prune no files. The query then read the files that would have
-   * been skipped otherwise.
+   * How often an error kept the filters of a query from pruning files. The query then also read files that it would
+   * otherwise have skipped.
    */
   def failures: Long = IndexPruning.failureCount
 }

@@ -65,23 +65,24 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // permanent views may only call built-in functions
     ZOrderFunctions.registerAsBuiltin()
     ZOrderFunctions.all.foreach(extensions.injectFunction)
-    // after resolution, because only then the input of a call is known
+    // after resolution, because the input of a call is not known earlier
     extensions.injectPostHocResolutionRule(_ => ResolveSampledCalls)
     // after predicates were pushed into joins and before join strategies are chosen
     extensions.injectPreCBORule(_ => ProjectSampledJoinKeys)
-    // after Spark has pushed filters down, and before scans of other formats take these filters
+    // after Spark has pushed filters down to the scans, and before the scans of table formats take these filters
     extensions.injectPreCBORule(_ => ImpliedFilters)
-    // tells our scan rules how to recognize a table whose format itself lists the files and knows their bounds
+    // tells our scan rules how to recognize tables of Delta and Iceberg, which list their files themselves
     FormatTable.findBy(TableFormats.skipping, TableFormats.takesRanges)
-    // JoinFilters gives scans the keys of joins as filters. Spark builds its optimizer anew for every query,
-    // so each query calls this function.
+    // DerivedRanges adds ranges of columns to filters, for Delta and Iceberg. JoinFilters gives scans the keys of joins
+    // as filters. It must run last, so it is put at the end of the session's optimizer: Spark builds its optimizer
+    // anew for each query, and calls this function for that.
     extensions.injectOptimizerRule { session =>
       LastRules.ensure(session.experimental, JoinFilters)
       // records the scans of Delta and Iceberg tables, if the settings ask for it
       LastRules.ensure(session.experimental, WatchScans)
       DerivedRanges
     }
-    // a declared order is checked when it is declared, and kept by every write
+    // a declared order of a table is checked when it is declared, and every write keeps the order
     extensions.injectCheckRule(_ => CheckDeclaredOrder)
     extensions.injectPreCBORule(OrderWrites(_))
     extensions.injectQueryStagePrepRule(_ => SetCellPartitionSize)

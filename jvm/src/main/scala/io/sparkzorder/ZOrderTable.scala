@@ -194,7 +194,7 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   private def run(statement: String): DataFrame =
     try spark.sql(statement)
     catch {
-      // A wrong text of WHERE also raises ParseException, so check whether the session lacks the extension.
+      // A ParseException has two causes: a wrong predicate, or a session without the extension.
       case e: ParseException =>
         if (spark.catalog.functionExists("interleave_bits")) throw e
         throw ZOrderErrors.extensionMissing(statement)

@@ -11,9 +11,9 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
  * settings that could change, drop or convert data have fixed values. The user's session is not
  * changed.
  *
- * Other settings of the readers keep the user's values, because some tables cannot be read without
- * them. Examples are the choice of the vectorized reader, the size of its batches, filter pushdown and
- * `nanosAsLong`. None of these settings changes a stored value.
+ * Other settings of the readers keep the user's values, because some tables cannot be read with the defaults.
+ * Examples are the choice of the vectorized reader, the size of its batches, filter pushdown and `nanosAsLong`. None
+ * of these settings changes a stored value.
  */
 private[sparkzorder] object PinnedSession {
 
@@ -21,7 +21,7 @@ private[sparkzorder] object PinnedSession {
     // OPTIMIZE must fail on an unreadable file: a reader that ignores the file loses its rows
     "spark.sql.files.ignoreCorruptFiles" -> "false",
     "spark.sql.files.ignoreMissingFiles" -> "false",
-    // CHAR values are written as they are stored
+    // CHAR values are written as they are stored, without more blanks
     "spark.sql.readSideCharPadding" -> "false",
     // Dates before 1582 are written unchanged. They are read as the user's queries read them: where the
     // footer of a file does not name the calendar of its dates, the user's setting decides.
@@ -29,24 +29,26 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.parquet.int96RebaseModeInWrite" -> "CORRECTED",
     // milliseconds would truncate timestamps
     "spark.sql.parquet.outputTimestampType" -> "TIMESTAMP_MICROS",
-    // one task writes one file, so AQE must not split or merge partitions
+    // each task writes one file: the writer must not begin a second one, and AQE must not split or merge partitions
     "spark.sql.files.maxRecordsPerFile" -> "0",
     "spark.sql.adaptive.enabled" -> "false",
+    // no rule of the optimizer may be missing in the plan of a rewrite
     "spark.sql.optimizer.excludedRules" -> "",
-    // reads of our own statements are not part of the table's workload
+    // the scans of a rewrite are not part of the table's workload
     "spark.zorder.workload.enabled" -> "false")
 
   /** Settings that can change data or files, with the value that preserves them. */
   val pins: Seq[(String, String)] = ofAllTables ++ Seq(
-    // read values as they are stored. int96TimestampConversion keeps the user's value, because it
-    // decides which value the user sees, and the rewritten column must show the same value
+    // Values are read as they are stored. int96TimestampConversion keeps the user's value: it decides which value the
+    // user sees, and the rewritten column must show the same value.
     "spark.sql.parquet.binaryAsString" -> "false",
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
-    // Spark takes the days that ORC gives it for days of the Julian calendar, so true shifts days before 1582
+    // Spark takes the days that ORC gives it for days of the Julian calendar. With true, ORC gives days of the
+    // proleptic Gregorian calendar, and days before 1582 would be shifted.
     "orc.proleptic.gregorian" -> "false",
     // settings of the writer
     "spark.sql.parquet.writeLegacyFormat" -> "false",
@@ -54,13 +56,13 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.variant.writeShredding.enabled" -> "false",
     "spark.sql.variant.inferShreddingSchema" -> "false",
     "spark.sql.variant.forceShreddingSchemaForTest" -> "",
-    // the verification of the new files hashes columns of maps, too
+    // verify = full also hashes columns of maps
     "spark.sql.legacy.allowHashOnMapType" -> "true")
 
   /**
-   * The settings that are pinned while a Delta or Iceberg table is rewritten. With other values of these
-   * settings, the format's own reader or writer could change rows or write other files. The format
-   * itself makes sure that all other settings leave the rows unchanged.
+   * The settings that are pinned while a Delta or Iceberg table is rewritten. With other values, the reader or writer
+   * of the format could change rows or write other files. All other settings leave the rows of such a table
+   * unchanged, because the format itself sees to that.
    */
   val pinsOfFormats: Seq[(String, String)] = ofAllTables ++ Seq(
     // Iceberg: rows must fit the table's schema, and executors do not cache delete files
@@ -68,11 +70,11 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.iceberg.check-ordering" -> "true",
     "spark.sql.iceberg.merge-schema" -> "false",
     "spark.sql.iceberg.executor-cache.delete-files.enabled" -> "false",
-    // one task writes one file of one partition, without another sort by the partition columns
+    // each task writes one file of one partition, so rows need no further sort by the partition columns
     "spark.sql.maxConcurrentOutputFileWriters" -> "1",
-    // the type of timestamps in tables of Delta in Parquet's format version 2
+    // the type of timestamps in Delta tables that use version 2 of the Parquet format
     "spark.databricks.delta.table.parquetV2.timestampOutputType" -> "TIMESTAMP_MICROS",
-    // without statistics, the new files would have no row counts and no bounds to skip by
+    // without these statistics, Delta would know neither row counts nor bounds of the new files
     "spark.databricks.delta.stats.collect" -> "true",
     "spark.databricks.delta.stats.skipping" -> "true",
     // Delta must neither shuffle the rows into files of its own nor compact the new files

@@ -13,8 +13,8 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * The settings for a relation. Hadoop's configuration is built lazily and once, because that takes most
- * of the planning time of a small query.
+ * The settings for a relation. Hadoop's configuration is built only when it is needed, and only once: building it
+ * takes most of the planning time of a small query.
  */
 private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
   def session: Session = SparkLine.session(relation.sparkSession)
@@ -23,8 +23,9 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
     session.sessionState.newHadoopConfWithOptions(relation.options)
 
   /**
-   * True if Spark skips a listed file that does not exist any more. Two sessions may decide this: the session
-   * of the query, which Spark asks, and the session in which the relation was made, for example for a view.
+   * True if Spark may skip a listed file that does not exist any more. Without an option of the relation, the setting
+   * of two sessions counts: that of the query, which Spark asks, and that in which the relation was made, for example
+   * for a view.
    */
   def ignoresMissingFiles: Boolean =
     CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)

@@ -14,12 +14,13 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 import io.sparkzorder.errors.ZOrderErrors
 
 /**
- * A setting: `spark.zorder.<key>` of the session, `zorder.<key>` of a table, `<key>` in OPTIONS.
+ * A setting. Its name is `spark.zorder.<key>` in the session, `zorder.<key>` among the properties of a table, and
+ * `<key>` in OPTIONS.
  *
  * @param key name without prefix
  * @param default the default as a user would write it; None if the setting has no default
  * @param doc the description in the documentation
- * @param legal what a value must be, for error messages
+ * @param legal what a value must be, for error messages, as in "true or false"
  */
 private[sparkzorder] final class Setting[T](
     val key: String,

@@ -262,8 +262,8 @@ private[sparkzorder] object Settings {
   def ofSession[T](setting: Setting[T]): T = resolve(setting, Map.empty)
 
   /**
-   * The value of a setting that has a default, for a table outside of our statements: its property, else the
-   * setting of the current session, else the default. Statements use the class [[Settings]] instead.
+   * The value of a setting that has a default, for a query or a write: the table's property, else the setting of the
+   * current session, else the default. Our statements use the class [[Settings]] instead.
    *
    * @param properties of the table
    */
@@ -277,8 +277,8 @@ private[sparkzorder] object Settings {
     }
 
   /**
-   * Registers the settings with Spark, so that SET checks their values. Each setting of the
-   * session registers itself when it is created, so it is enough that this call loads the object.
+   * Registers the settings with Spark, so that SET checks their values. A setting registers itself when it is created.
+   * So this call only has to load the object.
    */
   def register(): Unit = require(all.nonEmpty)
 }
@@ -323,7 +323,7 @@ private[sparkzorder] final class Settings(
   def keeping(size: Option[Long]): Settings =
     new Settings(options, properties, session, defaults, size)
 
-  /** Why the files do not get the size that a property or the session names; None if they get it. */
+  /** Why the new files do not have the size that a property or the session names; None if they have this size. */
   def sizeKept: Option[String] =
     layoutSize.filter(apply(Settings.TargetFileSize) == _).flatMap { size =>
       val wanted = keeping(None)

@@ -9,8 +9,8 @@ import org.apache.spark.sql.AnalysisException
 import io.sparkzorder.util.OwnJar
 
 /**
- * Every error that spark-zorder raises: a Spark `AnalysisException` with a condition of
- * `zorder-error-conditions.json`, its named parameters and its SQLSTATE. Scala, SQL, PySpark and
+ * An error that spark-zorder raises: an `AnalysisException` of Spark with a condition of
+ * `zorder-error-conditions.json`, the named parameters of the condition, and its SQLSTATE. Scala, SQL, PySpark and
  * Connect show the same error.
  */
 private[sparkzorder] class ZOrderException(
@@ -26,7 +26,7 @@ private[sparkzorder] class ZOrderException(
       parameters,
       Array.empty[QueryContext]) {
 
-  /** True if a statement was to create an index, and the table has one. */
+  /** True if a statement was to create an index, but the table already has one. */
   def isIndexExists: Boolean = condition == "ZORDER_INDEX_EXISTS"
 
   /** True if another program has changed what a run was about to replace. */

@@ -59,7 +59,7 @@ object SparkPrivate {
   def inParallel[A, B](items: Seq[A])(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
-      // Spark would wrap an exception of a thread and hide this project's error condition
+      // ThreadUtils would wrap an exception of `f`, and users would not see the error condition
       val threads = math.min(FooterThreads, items.size)
       ThreadUtils.parmap(items, "zorder-footers", threads)(i => Try(f(i))).map(_.get)
     }
