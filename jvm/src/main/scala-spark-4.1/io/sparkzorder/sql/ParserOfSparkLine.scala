@@ -13,8 +13,9 @@ import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.types.StructType
 
 /**
- * Parser methods from Spark 4.1 on. There, Spark's parser itself substitutes parameters (SPARK-53573), and its
- * grammar does not know our statements. So Spark's parser gets our predicate as the WHERE clause of a query.
+ * The parser methods of Spark 4.1 and later. In these lines, Spark's parser itself puts values in the place of
+ * parameters (SPARK-53573), and its grammar does not know our statements. So Spark's parser gets our predicate as the
+ * WHERE clause of a query.
  */
 private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInterface =>
 
@@ -45,10 +46,9 @@ private[sql] trait ParserOfSparkLine extends DelegatingParser { self: ParserInte
     }
 
   /**
-   * A query with the predicate at the line and column that it has in our statement, so that errors point to
-   * the right place. The white space before the predicate stands for `OPTIMIZE t WHERE` at least, which is
-   * longer than `SELECT 1 WHERE`. A first line that is too short for the query may become longer, because the
-   * predicate is then on a later line.
+   * A query with the predicate at the line and column that it has in our statement, so that errors point to the right
+   * place. `SELECT 1 WHERE` takes the place of white space in the first line. There is enough: it stands for at least
+   * `OPTIMIZE t WHERE`. If the first line is shorter, the predicate is on a later line, and the first line may grow.
    *
    * @param predicate the predicate after white space in place of all text before it
    * @param markers the number of `?` before the predicate, as in `IDENTIFIER(?)`. The query selects as many

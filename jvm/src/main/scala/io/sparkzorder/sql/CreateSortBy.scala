@@ -34,10 +34,11 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.SortByContext
 
 /**
- * The clause SORT BY of a CREATE TABLE or REPLACE TABLE. The next parser reads all other clauses, with blanks
- * in place of SORT BY.
+ * Reads the clause SORT BY of a CREATE TABLE or REPLACE TABLE. The next parser reads all other clauses: it gets the
+ * statement with blanks in place of SORT BY.
  *
- * A statement that the next parser accepts unchanged is not ours: a query may end in `SORT BY zorder(a, b)`.
+ * A statement that the next parser accepts unchanged is not ours. For example, the query of a CREATE TABLE AS SELECT
+ * may end in `SORT BY zorder(a, b)`, where `zorder` is our function.
  *
  * @param text the statement
  * @param tokens of the statement
@@ -50,7 +51,7 @@ private[sql] final class CreateSortBy(
 
   private val words = ZOrderParser.visible(tokens)
 
-  /** True if the statement has such a clause. */
+  /** True if the statement has a clause SORT BY of its own, outside of its query. */
   def hasSortBy: Boolean = clauses.nonEmpty
 
   /** @param original the statement before variables were substituted */
@@ -82,7 +83,7 @@ private[sql] final class CreateSortBy(
       })
   }
 
-  /** The first word of each clause: outside of parentheses and before the query. */
+  /** The word SORT of each clause SORT BY that stands outside of parentheses and before the query. */
   private def clauses: List[Token] =
     if (!isCreate) Nil
     else {
@@ -131,7 +132,7 @@ private[sql] final class CreateSortBy(
     }
   }
 
-  /** The statement with a blank for each character of the clause, so that the rest keeps its positions. */
+  /** The statement with a blank for each character of the clause, so that the rest stays at its position. */
   private def without(clause: SortByContext): String = {
     // the positions of tokens count code points
     val from = text.offsetByCodePoints(0, clause.start.getStartIndex)
@@ -145,7 +146,7 @@ private[sql] final class CreateSortBy(
 private object CreateSortBy {
   private val begins = Set("CREATE", "REPLACE")
 
-  /** The plan of a new table, with these properties added; None if the plan makes no table. */
+  /** Adds properties to the table that the plan creates; None if the plan creates no table. */
   private def withProperties(plan: LogicalPlan, more: Map[String, String]): Option[LogicalPlan] =
     plan match {
       case c: CreateTable => spec(c.tableSpec, more).map(s => c.copy(tableSpec = s))
@@ -161,7 +162,7 @@ private object CreateSortBy {
           val plan = p.planBuilder(name, children)
           withProperties(plan, more).getOrElse(plan)
         }))
-      // Spark 4.2's unresolved CREATE TABLE LIKE; its only map is that of the properties
+      // the unresolved CREATE TABLE LIKE of Spark 4.2, a class that older lines lack; its only map has the properties
       case like if like.nodeName == "CreateTableLike" =>
         Some(like.makeCopy(like.productIterator.map {
           case m: Map[_, _] => m.asInstanceOf[Map[String, String]] ++ more
@@ -188,12 +189,12 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
       case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
       case c: CreateTableCommand => check(c.table, c.table.schema)
       case c: CreateTableLikeCommand => like(c).foreach(t => check(t, t.schema))
-      // an append leaves the declared order of an existing table as it is
+      // an append to an existing table does not change the declared order of the table
       case c: CreateDataSourceTableAsSelectCommand if c.mode != SaveMode.Append =>
         check(c.table, schema(c.query, c.outputColumnNames))
       case _: V1WriteCommand => // a write to a table that exists
       case v2: V2CreateTablePlan => refuseOtherCatalog(v2)
-      // CREATE TABLE AS SELECT of a table in Hive's format; its class is in the module spark-hive
+      // CREATE TABLE AS SELECT of a table in Hive's format; a session may lack the module with its class, spark-hive
       case hive
           if hive.nodeName.endsWith("HiveTableAsSelectCommand") &&
             !hive.productIterator.contains(SaveMode.Append) =>
@@ -214,7 +215,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
 
   private def declared(table: CatalogTable): Option[DeclaredOrder] =
     if (DeclaredOrder.isAuto(table)) Some(DeclaredOrder.auto)
-    // an order that Impala or Hive has declared may have columns that Spark does not know
+    // no check of an order that Impala or Hive has declared: it may have columns that Spark does not know
     else if (!table.properties.contains(Settings.Columns.propertyKey)) None
     else DeclaredOrder.of(table)
 
@@ -254,7 +255,7 @@ private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
       case s: TableSpec => (s.properties, s.provider)
       case _ => (Map.empty[String, String], None)
     }
-    // SORT BY sets this property. The property of the columns alone is for OPTIMIZE, and is allowed here.
+    // SORT BY sets this property. Without it, `zorder.columns` only names the columns of OPTIMIZE, which is allowed.
     if (properties.contains(Settings.Order.propertyKey)) {
       SortByCheck.refuseFormat(
         create.tableName.toString,

@@ -19,8 +19,7 @@ import io.sparkzorder.util.StatementText
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
  * @param clauses everything else
- * @param delegated the statement as the next parser reads it; that plan is used if the table
- *   turns out to be Delta's
+ * @param delegated the statement as the next parser reads it, for a Delta table that is left to Delta
  */
 private[sparkzorder] final case class OptimizeTable(
     child: LogicalPlan,
@@ -36,7 +35,7 @@ private[sparkzorder] final case class OptimizeTable(
 }
 
 /**
- * A statement on a target that is not looked up yet.
+ * A statement other than OPTIMIZE, whose target has not been looked up yet.
  *
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param action what the statement does with the target
@@ -51,8 +50,8 @@ private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action
 }
 
 /**
- * The statement as another extension reads it. The plan is held in a class of its own, so that the
- * analyzer does not find and resolve it.
+ * The statement as another extension reads it. This class is no plan, so that the analyzer does not find and resolve
+ * the plan in it.
  *
  * @param text the statement in Delta's grammar: without TABLE, and with a directory as delta.`path`
  * @param plan the plan that the next parser made of `text`, if that parser accepts it
@@ -85,7 +84,7 @@ private[sparkzorder] final case class PathOrTable(nameParts: Seq[String]) extend
   override lazy val resolved: Boolean = false
 }
 
-/** Iceberg's statement that the error proposes when a user runs OPTIMIZE on an Iceberg table. */
+/** Iceberg's own statement for the same work, which an error proposes if an Iceberg table is left to Iceberg. */
 private[sql] object RewriteDataFiles {
 
   /**
@@ -101,7 +100,7 @@ private[sql] object RewriteDataFiles {
       Some("table" -> name),
       if (columns.isEmpty) None else Some("strategy" -> "sort"),
       if (columns.isEmpty) None else Some("sort_order" -> order),
-      // with plain names: Iceberg resolves the columns of the predicate anew
+      // with plain names, because Iceberg itself resolves the columns of the predicate
       statement.where.map("where" -> WhereClause.byName(_).sql))
     val catalog = quoteIfNeeded(table.catalog.name)
     arguments.flatten.map { case (key, value) => s"$key => ${StatementText.string(value)}" }

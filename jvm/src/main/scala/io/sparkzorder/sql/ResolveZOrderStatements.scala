@@ -90,12 +90,12 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       table
     }
 
-  /** Our command for a table of a known format, unless a setting or property leaves OPTIMIZE to that format. */
+  /** Our command for a table of Delta or Iceberg; None if a setting or a property leaves OPTIMIZE to the format. */
   private def ownLayout(
       s: OptimizeTable,
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
-    // a table that is left to its format is not opened
+    // the properties are tested before the table is opened, so that a table that is left to its format is not opened
     if (isDelegated(format, r.table.properties.asScala.toMap)) None
     else {
       opened(r, format).flatMap { f =>
@@ -142,7 +142,7 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     TableFormats.ofPath(target.location.toString, name, hadoopConf, format)
   }
 
-  /** Tables of other formats have a recorded workload as well. */
+  /** The command of a statement on the recorded workload, which tables of Delta and Iceberg have as well. */
   private def onWorkload(
       action: TargetAction,
       format: => Option[SnapshotFormat]): Option[LogicalPlan] = action match {
@@ -158,7 +158,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
 
   /** Our command for a directory that is a Delta table; None if such tables are left to Delta. */
   private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    // the properties of a directory are in its log, which is not read if the settings of the session decide
+    // The properties of the table are in its log. If the settings of the session already leave the table to Delta, the
+    // log is not read.
     if (isDelegated("delta", Map.empty)) None
     else openedPath(target, "delta").flatMap(ownLayout(s, _, s.delegated.text))
   }
@@ -185,7 +186,7 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     if (isTable(parts)) SparkLine.unresolvedTable(parts, statement)
     else PathTable(parts.last, DataFormat.named(parts.head).getOrElse(ParquetFiles))
 
-  // on Spark 3.5 the analyzer binds parameters after the statement is parsed
+  // on Spark 3.5 and 4.0 the analyzer binds parameters, and may call this rule before
   private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))
 
   private def command(s: OptimizeTable, target: OptimizeTarget): LogicalPlan =
@@ -200,9 +201,9 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     catch { case NonFatal(_) => false }
 
   /**
-   * Delta's own plan for the statement. If Delta's parser comes after ours, `other` has the plan.
-   * If Delta's parser comes before ours, it did not recognise the statement with the word TABLE.
-   * In this case the outermost parser of the session parses the text without TABLE.
+   * Delta's own plan for the statement. If Delta's parser comes after ours, `other` has the plan. If Delta's parser
+   * comes before ours, it has passed the statement on, because its grammar has no word TABLE there. Then the session's
+   * first parser parses the text without TABLE.
    */
   private def planOfDelta(other: DelegatedStatement): Option[LogicalPlan] = other.plan.orElse {
     val outermost = session.sessionState.sqlParser

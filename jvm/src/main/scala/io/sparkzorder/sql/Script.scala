@@ -17,9 +17,9 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseLexer
 /**
  * A script, `BEGIN .. END`, with statements of spark-zorder among those of the next parser.
  *
- * The next parser gets a query of the same length in place of each of our statements, and reads the whole
- * script: blocks, loops, variables, handlers. In the plan of the script, our plans then take the places of
- * these queries. A script that the next parser accepts as it stands is not touched.
+ * The next parser gets a query of the same length in place of each of our statements, and reads the whole script:
+ * blocks, loops, variables, handlers. In the plan of the script, each such query is then replaced by the plan of our
+ * statement. If the next parser accepts the script as it is, nothing is replaced.
  *
  * @param text the script
  * @param tokens of the script
@@ -63,12 +63,15 @@ private[sql] final class Script(
         (plan, originOf(part, origin, shown))
       }
     }
-    // a part that was not placed is in the middle of an expression and only looked like a statement
+    // a part whose query is not in the plan only looked like a statement: it is in the middle of an expression
     if (placed.size == ours.size) result
     else withOurs(names.zip(ours).collect { case (n, (part, _)) if placed(n) => part }, next)
   }
 
-  /** The position of our statement in `text`, if `shown` is as long as `text` and the position is one in it. */
+  /**
+   * The position of our statement in `text`, made from the position of its query in `shown`. The position stays that in
+   * `shown` if the two texts have different lengths.
+   */
   private def originOf(part: StatementPart, origin: Origin, shown: String): Origin =
     if (!origin.sqlText.contains(shown) || shown.length != text.length) origin
     else origin.copy(
@@ -132,7 +135,7 @@ private[sql] object Script {
   /** Short names that do not occur in the text. */
   private def unusedNames(text: String, number: Int): List[String] = {
     val lower = text.toLowerCase(java.util.Locale.ROOT)
-    // names have three characters at first: our shortest statement, OPTIMIZE t, is as long as SELECT z10
+    // the first names have three characters: SELECT z10 is as long as our shortest statement, OPTIMIZE t
     Iterator.from(36).map(n => "z" + Integer.toString(n, 36)).filterNot(lower.contains(_))
       .take(number).toList
   }

@@ -18,9 +18,8 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseParser.AnythingContext
  * A part of a statement that the next parser (Spark's, or that of another extension) parses: a name, a
  * literal, a predicate or a query.
  *
- * The next parser gets white space in place of all text before the part, so the part keeps its position.
- * Each position that the next parser records, in an error or in an expression, is therefore a position in
- * the whole statement.
+ * The next parser gets white space in place of all text before the part, so the part keeps its position. Therefore
+ * each position that the next parser notes, in an error or in an expression, is a position in the whole statement.
  *
  * @param first the first token of the part
  * @param last the last token of the part
@@ -31,7 +30,7 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
   /** The text as written, comments and white space included. */
   def text: String = source.getText(Interval.of(first.getStartIndex, last.getStopIndex))
 
-  /** The text of the part, after white space in place of all text before the part. Line ends are kept. */
+  /** The text of the part behind white space that replaces all text before the part. Line ends are kept. */
   def atItsPlace: String = blank(before) + text
 
   /** White space with as many code points as the part. Line ends are kept. */
@@ -71,8 +70,8 @@ private[sql] final case class StatementPart(first: Token, last: Token) {
 private[sql] final case class WhereAndFull(condition: Expression, full: Option[Token])
 
 /**
- * Reads the predicate of a WHERE, and decides whether the word FULL at its end is a clause or a
- * column.
+ * Reads the predicate of a WHERE. Decides whether the word FULL at its end is a clause, as in `WHERE a = 1 FULL`, or a
+ * column, as in `WHERE a = full`.
  *
  * @param tokens the tokens of the whole statement
  * @param names the next parser
@@ -93,14 +92,14 @@ private[sql] final class PredicateReader(
   }
 
   /**
-   * Whether the last word belongs to the expression, as in `a = full` or `NOT full`. If the expression is
-   * complete without the last word, the next parser reads the word as an alias, or fails.
+   * True if the last word belongs to the expression, as in `a = full` or `NOT full`. If the expression is complete
+   * without the last word, the next parser takes the word for an alias, as in `a = 1 full`, or fails.
    */
   private def isOperand(part: StatementPart): Boolean =
     Try(names.parseExpression(part.text)).toOption.exists(!_.isInstanceOf[Alias])
 
   private def parse(part: StatementPart): Expression = condition(part) match {
-    // the predicate is followed by a word that is none of our clauses
+    // an alias: behind the predicate is a word that begins none of our clauses
     case _: Alias => throw ZOrderParser.syntaxError(part.last, "")
     case predicate => predicate
   }

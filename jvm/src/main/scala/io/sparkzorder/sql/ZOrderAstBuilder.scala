@@ -49,7 +49,7 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
  * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
  * @param condition parses an expression, parameters included
- * @param nextParser returns the plan that the next parser makes of a text, if it accepts the text
+ * @param nextParser returns the plan that the next parser makes of a text; None if the next parser refuses the text
  */
 private[sql] final class ZOrderAstBuilder(
     tokens: CommonTokenStream,
@@ -152,7 +152,7 @@ private[sql] final class ZOrderAstBuilder(
         if (before.keys.exists(_.equalsIgnoreCase(key))) {
           throw ZOrderParser.syntaxError(option.getStart, s"duplicate key $key in OPTIONS")
         }
-        // a value of letters, digits, `_` and `$` needs no quotes
+        // a value without quotes consists of letters, digits, `_` and `$`, and is taken as written
         val value = Option(option.value.STRING())
           .fold(option.value.getText)(quoted => stringLiteral(quoted.getSymbol))
         before + (key -> value)
@@ -175,7 +175,8 @@ private[sql] final class ZOrderAstBuilder(
       .map(c => read(c)(names.parseMultipartIdentifier))
 
   /**
-   * The statement for the next parser. Delta's grammar has FULL only in front of WHERE.
+   * The statement for the next parser. A clause FULL behind WHERE is moved in front of WHERE, because Delta's grammar
+   * has it only there.
    *
    * @param full the clause FULL if it follows WHERE
    */
@@ -186,7 +187,7 @@ private[sql] final class ZOrderAstBuilder(
       case PathOrTable(parts) => deltaPath(parts.last)
       case _ => textOf(ctx.target())
     }
-    // the analyzer decides whether the name is that of a directory or of a table
+    // only the analyzer can tell whether the name is that of a directory or of a table
     val isOpen = isClause(ctx.target()) || found.isInstanceOf[PathOrTable]
     val (from, to) = (ctx.target().stop.getStopIndex, ctx.stop.getStopIndex)
     val clauses = full.fold(textBetween(ctx, from, to + 1)) { f =>
@@ -215,7 +216,7 @@ private[sql] final class ZOrderAstBuilder(
       case None => named(read(ctx)(names.parseMultipartIdentifier), statement)
     }
 
-  /** True for `IDENTIFIER(expression)`, whose name Spark's analyzer finds. */
+  /** True for `IDENTIFIER(expression)`. Spark's analyzer computes the name from the expression. */
   private def isClause(ctx: TargetContext): Boolean = ctx.inParentheses() != null
 
   private def named(parts: Seq[String], statement: String): LogicalPlan =
@@ -230,7 +231,7 @@ private[sql] final class ZOrderAstBuilder(
     case _ => SimpleMode
   }
 
-  /** The text of a quoted literal, also if the session takes its quotes for those of an identifier. */
+  /** The text of a quoted literal, also if the session takes `"x"` for an identifier. */
   private def stringLiteral(quoted: Token): String =
     text(quoted).getOrElse(
       StatementPart(quoted, quoted).read(names.parseMultipartIdentifier).mkString("."))

@@ -35,9 +35,9 @@ import io.sparkzorder.sql.parser.{ZOrderSqlBaseLexer, ZOrderSqlBaseParser}
 /**
  * Reads the statements of spark-zorder and hands every other text, untouched, to the next parser.
  *
- * A text that our grammar does not accept goes to the next parser too. If the next parser refuses
- * the text as well, and the text begins like a statement of spark-zorder, this parser throws its
- * own error, because that error points to the right place.
+ * A text that our grammar does not accept goes to the next parser, too. If the next parser refuses the text as well,
+ * and the text begins like a statement of spark-zorder, the error is that of our grammar, which points to the right
+ * place.
  *
  * @param delegate the next parser: Spark's, or that of another extension
  */
@@ -70,7 +70,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       tokens: CommonTokenStream,
       condition: StatementPart => Expression): Either[ParseException, LogicalPlan] =
     ZOrderParser.tree(tokens).map { tree =>
-      // The next parser parses an OPTIMIZE now, too, because a Delta table needs Delta's own plan.
+      // The next parser parses an OPTIMIZE as well: a Delta table that is left to Delta needs Delta's own plan.
       new ZOrderAstBuilder(tokens, delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
         .visitSingleStatement(tree)
     }
@@ -127,8 +127,8 @@ private object ZOrderParser {
   def enabled: Boolean = Settings.ofSession(Settings.Enabled)
 
   /**
-   * The text with its variables replaced; None if it cannot be ours. The variables are replaced first, because
-   * the keyword may be in a variable.
+   * The text with its variables replaced; None if the text cannot be a statement of ours. Variables are replaced
+   * before the test, because a keyword may be in a variable.
    */
   def candidate(text: String): Option[String] =
     if ((mayBeOurs(text) || text.contains("${")) && enabled)
@@ -136,8 +136,8 @@ private object ZOrderParser {
     else None
 
   /**
-   * True if the text contains a keyword of spark-zorder. After this cheap test most other
-   * statements are not even tokenised.
+   * True if the text contains a keyword of spark-zorder. This cheap test saves most other statements from being cut
+   * into tokens.
    */
   def mayBeOurs(text: String): Boolean = keyword.matcher(text).find()
 
@@ -197,7 +197,7 @@ private object ZOrderParser {
       throw new SyntaxError(offendingSymbol.asInstanceOf[Token], message)
   }
 
-  /** A syntax error that looks like Spark's own error and points to a token. */
+  /** A syntax error in the form of Spark's own errors, which points to a token. */
   def syntaxError(at: Token, message: String): ParseException = {
     val ctx = new ParserRuleContext()
     ctx.start = at
@@ -209,8 +209,8 @@ private object ZOrderParser {
 }
 
 /**
- * Gives the lexer upper case, so that keywords match in any case. `getText` returns the text as it
- * was written. (ANTLR's own option for this is newer than the ANTLR of Spark 3.5.)
+ * Gives the lexer letters in upper case, so that keywords match in any case. `getText` returns the text as it was
+ * written. (ANTLR's own option for this is newer than the ANTLR of Spark 3.5.)
  */
 private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends CharStream {
   override def LA(i: Int): Int = {
@@ -228,7 +228,7 @@ private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends 
   override def getSourceName: String = text.getSourceName
 }
 
-/** The members that the parser methods of each Spark line use. */
+/** The members of [[ZOrderParser]] that `ParserOfSparkLine` uses, which has the parser methods of one Spark line. */
 private[sql] trait DelegatingParser { self: ParserInterface =>
 
   /** The next parser: Spark's, or that of another extension. */
