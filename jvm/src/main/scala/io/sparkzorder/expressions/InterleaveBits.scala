@@ -34,7 +34,7 @@ import io.sparkzorder.ordering.{
 }
 
 /**
- * `interleave_bits(c1, ..., cn)`: the bits of the columns, with one bit of each column in turn.
+ * `interleave_bits(c1, ..., cn)`: takes one bit of each column in turn, from the most significant bits on.
  *
  * Negative integers have their sign bit set, so they sort after positive integers. To keep the order,
  * interleave [[OrderedBits]] or range ids. For INT columns, the result equals the result of Delta Lake's
@@ -124,7 +124,7 @@ private[sparkzorder] trait InterleavedColumns extends Expression {
   protected def nullBytes(column: Int): Int
 
   override def eval(input: InternalRow): Any = {
-    // a local variable and not a field, because several threads may share an interpreted expression
+    // a local variable and no field, because several threads may evaluate the same expression
     val interleaver = new BitInterleaver(children.length)
     var c = 0
     while (c < children.length) {

@@ -20,15 +20,14 @@ import io.sparkzorder.expressions.sampling.SampleReader
 import io.sparkzorder.ordering.{ColumnRangeIds, FixedOrder, OrderedType, ZCurve}
 
 /**
- * An expression over columns of one operator input. A subquery gives the expression a sample of
- * that input.
+ * An expression over columns of one input of an operator. A subquery gives the expression a sample of this input.
  */
 private[sparkzorder] sealed trait SampledExpression extends Expression
 
 /**
  * The range id of a column. Its ranges come from a sample that Spark draws when the query runs.
  *
- * @param buckets ids are in 0 until `buckets`
+ * @param buckets the number of ranges; ids are from 0 to `buckets - 1`
  * @param sample BINARY, a subquery over the operator's input; evaluated only for the first row
  * @param position the column's position in the sample
  */
@@ -43,8 +42,7 @@ private[sparkzorder] case class RangeIdBySample(
   override def nullable: Boolean = false
   override def dataType: DataType = IntegerType
   override def foldable: Boolean = false
-  // Spark draws the sample once. All rows see the same sample, even if the sampled input is not
-  // deterministic
+  // `sample` does not count: Spark draws the sample once, so all rows see the same one
   override lazy val deterministic: Boolean = child.deterministic
   override def prettyName: String = RangePartitionId.Name
   override def toString: String = s"$prettyName($child, $buckets)"
@@ -102,8 +100,7 @@ private[sparkzorder] case class ZValueBySample(
   override def nullable: Boolean = false
   override def dataType: DataType = LongType
   override def foldable: Boolean = false
-  // Spark draws the sample once. All rows see the same sample, even if the sampled input is not
-  // deterministic
+  // `sample` does not count: Spark draws the sample once, so all rows see the same one
   override lazy val deterministic: Boolean = columns.forall(_.deterministic)
   override def prettyName: String = ZOrder.Name
   override def toString: String = s"$prettyName(${columns.mkString(", ")})"
@@ -152,9 +149,9 @@ private[sparkzorder] case class ZValueBySample(
 /**
  * Moves sampled expressions from a join condition into a projection below the join.
  *
- * In the condition, such an expression could become a key of a broadcast. Spark computes those keys
- * where the result of a subquery is not available, so the query would fail. This is an optimizer
- * rule, because `Dataset.join` requires that the analyzed plan of a join is a join.
+ * In the condition, such an expression could become a key of a broadcast. Spark computes these keys where the
+ * result of a subquery is not available, so the query would fail. This is a rule of the optimizer and not of the
+ * analyzer, because `Dataset.join` requires that the analyzed plan of a join is a join.
  */
 private[sparkzorder] object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
 
@@ -179,7 +176,7 @@ private[sparkzorder] object ProjectSampledJoinKeys extends Rule[LogicalPlan] {
   private def withKeys(input: LogicalPlan, keys: Seq[Alias]): LogicalPlan =
     if (keys.isEmpty) input else Project(input.output ++ keys, input)
 
-  /** The outermost sampled expressions: nested ones move with them. */
+  /** The outermost sampled expressions. Those inside of them move with them. */
   private def sampledIn(e: Expression): Seq[Expression] = e match {
     case s: SampledExpression => Seq(s)
     case other => other.children.flatMap(sampledIn)

@@ -26,8 +26,8 @@ private[sparkzorder] object ZOrderFunctions {
   /**
    * Adds the functions to every session that this JVM creates from now on.
    *
-   * A permanent view may only call built-in functions and functions of the catalog. For Spark, the
-   * functions in this registry are built-in, and a function that is only injected is temporary.
+   * A permanent view may only call built-in functions and functions of the catalog. Spark takes the functions in this
+   * registry for built-in ones, but a function that an extension only injects for a temporary one.
    */
   def registerAsBuiltin(): Unit = all.foreach { case (name, info, builder) =>
     FunctionRegistry.builtin.registerFunction(name, info, builder)

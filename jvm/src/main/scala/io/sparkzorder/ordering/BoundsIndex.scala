@@ -13,10 +13,10 @@ import io.sparkzorder.bits.{GuidedBounds, OrderedLongs, PrefixedBounds}
 /**
  * The sorted bounds of one column, with a search.
  *
- * A look-up returns a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for a value
- * in the gap below bound `i`, and `2 * length` for a value above all bounds. If several bounds are equal,
- * `i` is the first of them. Slots have the order of the values. A look-up allocates nothing but the unscaled
- * value of a wide decimal.
+ * A look-up returns a ''slot'': `2 * i + 1` for a value that equals bound `i`, `2 * i` for a value in the gap below
+ * bound `i`, and `2 * length` for a value above all bounds. With the bounds 10 and 20, the values 9, 10, 15, 20 and
+ * 21 have the slots 0 to 4. If several bounds are equal, `i` is the first of them. Slots ascend with the values.
+ * Only for a wide decimal does a look-up allocate an object, the unscaled value.
  */
 private[sparkzorder] sealed trait BoundsIndex extends Serializable {
 
@@ -58,8 +58,8 @@ private[sparkzorder] final class LongBounds(val order: FixedOrder, val sorted: A
 }
 
 /**
- * Bounds that are first compared by a prefix, an ordered long. Only bounds with an equal prefix are compared
- * in full.
+ * Bounds that are first compared by a prefix, an ordered long. Only bounds with an equal prefix are compared in
+ * full.
  */
 private[sparkzorder] sealed abstract class PrefixedIndex[T <: AnyRef](prefixes: Array[Long])
     extends BoundsIndex {
@@ -150,8 +150,8 @@ private[sparkzorder] object BoundsIndex {
   /**
    * Reads `n` bounds from a stream.
    *
-   * @param long the next ordered long, for a type of fixed width
-   * @param bytes the next bytes, for any other type; see [[OrderedType.bytesOf]]
+   * @param long reads the next ordered long, for a type of fixed width
+   * @param bytes reads the bytes of the next key ([[OrderedType.bytesOf]]), for any other type
    */
   def read(order: OrderedType, n: Int)(long: => Long, bytes: => Array[Byte]): BoundsIndex =
     order match {
@@ -171,8 +171,7 @@ private[sparkzorder] object BoundsIndex {
   /**
    * Java code for the slot of the unboxed, non-null value `v`.
    *
-   * @param index a Java expression; its static type is the subclass of [[BoundsIndex]] for
-   *   `dataType`
+   * @param index a Java expression whose static type is the subclass of [[BoundsIndex]] for `dataType`
    */
   def slotCode(dataType: DataType, index: String, v: String): String =
     OrderedType.require(dataType) match {

@@ -10,10 +10,10 @@ import org.apache.spark.sql.types.DataType
 import io.sparkzorder.bits.ZValues
 
 /**
- * Maps the values of one column to range ids, by the slot of a value among the bounds of the column.
- * Immutable and thread-safe.
+ * Maps the values of one column to range ids, by the slot of a value among the bounds of the column. Immutable and
+ * thread-safe.
  *
- * Ids ascend with the values in Spark's order of the type. NULL has id 0.
+ * Of two values, the greater one in Spark's order has the same id or a greater one. NULL has id 0.
  *
  * @param ids one id for each slot of `bounds`, so `2 * bounds.length + 1` ids; not negative, and never
  *   descending
@@ -36,9 +36,9 @@ private[sparkzorder] final class ColumnRangeIds(
 }
 
 /**
- * Computes the Z-values of rows. For each column, the curve holds the bounds and, for each slot of the
- * bounds ([[BoundsIndex]]), the bits that a value in the slot contributes to the Z-value. For each column,
- * a row therefore costs one search and one OR.
+ * Computes the Z-values of rows. For each column, the curve holds the bounds. For each slot of the bounds
+ * ([[BoundsIndex]]), it holds the bits that a value in the slot contributes to the Z-value. So a row costs one
+ * search and one OR for each column.
  *
  * Immutable and thread-safe.
  *
@@ -56,10 +56,7 @@ private[sparkzorder] final class ZCurve(ids: Array[ColumnRangeIds]) extends Seri
   def part(c: Int, value: Any): Long =
     if (value == null) 0L else parts(c)(bounds(c).slotOf(value))
 
-  /**
-   * Like [[part]], for a non-null value of a fixed-width type, given as the long of
-   * [[FixedOrder.toLong]].
-   */
+  /** Like [[part]], for a non-null value of a type of fixed width, by its ordered long ([[FixedOrder.toLong]]). */
   def partOfLong(c: Int, ordered: Long): Long =
     parts(c)(bounds(c).asInstanceOf[LongBounds].slot(ordered))
 }

@@ -14,10 +14,10 @@ import org.apache.spark.unsafe.types.UTF8String
  * The distribution of the values of one column in a sample: bounds, and a mid-rank for each slot of the
  * bounds. A slot is a bound or a gap between bounds, see [[BoundsIndex]].
  *
- * The mid-rank of a value is the share of the rows below the value plus half the share of the rows with the
- * value, so the mid-rank of a frequent value is the middle of its own share. The sampled values that did
- * not become bounds lie in the gaps. The mid-rank of a gap is the share of the rows below the gap plus half
- * the share of the rows in the gap.
+ * The mid-rank of a value is the share of the rows below the value plus half the share of the rows with the value.
+ * If 20 % of the rows are below 7, and 60 % are 7, the mid-rank of 7 is 0.5. Sampled values that did not become
+ * bounds lie in the gaps. The mid-rank of a gap is the share of the rows below the gap plus half the share of the
+ * rows in the gap.
  *
  * @param midRanks one for each slot of `bounds`, so `2 * bounds.length + 1` of them; from 0 to 1, and never
  *   descending
@@ -29,8 +29,8 @@ private[sparkzorder] final class ColumnRanks(
     extends Serializable {
 
   /**
-   * The range ids `floor(buckets * midRank)`, from 0 to `buckets - 1`. A column with few values therefore
-   * has ids over the whole range, and the ids next to the id of a frequent value stay unused.
+   * The range ids `floor(buckets * midRank)`, from 0 to `buckets - 1`. So the ids of a column with few values are
+   * spread over the whole range, and the ids next to that of a frequent value stay unused.
    */
   def toRangeIds(buckets: Int): ColumnRangeIds = {
     require(buckets >= 1, s"range ids need at least 1 bucket, not $buckets")
@@ -70,8 +70,8 @@ private[sparkzorder] object ColumnRanks {
     new ColumnRanks(dataType, sample.take(kept), midRanks(sample.weights, nullWeight, kept))
 
   /**
-   * The indices of the values that become bounds. A value with more than `1 / maxBounds` of the total weight is
-   * heavy, and all heavy values become bounds. Of the light values, some are chosen at even steps of weight.
+   * The indices of the values that become bounds. A value with more than `1 / maxBounds` of the total weight is heavy.
+   * All heavy values become bounds. The other bounds are light values, one for each of equal steps of weight.
    */
   def thin(
       weights: Array[Double],
@@ -134,7 +134,7 @@ private[sparkzorder] object ColumnRanks {
  * The distinct values of the sample of a column, in Spark's order, each with its weight.
  *
  * @param weights the weight of each distinct value, positive
- * @param take makes bounds from the values at the given indices, which ascend
+ * @param take makes bounds from the values at some indices, in ascending order
  */
 private[sparkzorder] final class SortedSample(
     val weights: Array[Double],
@@ -203,7 +203,7 @@ private[sparkzorder] object SortedSample {
       taken => BoundsIndex.ofKeys(order, taken.map(d => unshared(distinct(d)))))
   }
 
-  /** A string is copied, because a string of the sample can keep its whole row in memory. */
+  /** Copies a string, because a string of the sample may keep its whole row in memory. */
   private def unshared(key: AnyRef): AnyRef = key match {
     case string: UTF8String => string.clone()
     case other => other

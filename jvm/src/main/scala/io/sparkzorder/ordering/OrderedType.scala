@@ -15,7 +15,7 @@ import io.sparkzorder.bits.OrderedLongs
 /** The order of an orderable atomic type, and how its values become ordered bits. */
 private[sparkzorder] sealed trait OrderedType extends Serializable {
 
-  /** The key by which a non-null Catalyst value is compared. */
+  /** The object by which a non-null Catalyst value is compared, such as the unscaled value of a decimal. */
   def keyOf(value: Any): AnyRef = value.asInstanceOf[AnyRef]
 
   /** The order of the keys. */
@@ -54,9 +54,9 @@ private[sparkzorder] final case class FixedOrder(dataType: DataType, bytes: Int)
     case _ => s"((long) $v)"
   }
 
-  /** The ordered bits of an ordered long. They are the `bytes` most significant bytes of the result. */
+  /** The ordered bits of an ordered long, in the `bytes` most significant bytes of the result. */
   def toBits(ordered: Long): Long =
-    // a BOOLEAN is an unsigned byte, so it has no sign bit to flip
+    // a BOOLEAN is 0 or 1, so it has no sign bit that must be flipped
     if (dataType == BooleanType) ordered << 56 else OrderedLongs.toBits(ordered, bytes)
 
   /** Java code for [[toBits]] of the Java expression `ordered`. */

@@ -6,7 +6,7 @@ package io.sparkzorder.expressions.sampling
 import org.apache.spark.sql.catalyst.plans.logical.{CTERelationRef, LogicalPlan, UnionLoopRef}
 
 /**
- * Recognizes recursive queries. Spark 4.0 has their nodes, too. The tests begin with 4.1, because a sampled
+ * Recognizes recursive queries. Spark 4.0 has their nodes, too, but only the lines from 4.1 on are tested: a sampled
  * function over the result of a recursive query fails in 4.0.
  */
 private[sparkzorder] object PlanBridge {

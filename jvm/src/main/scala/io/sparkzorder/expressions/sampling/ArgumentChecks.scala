@@ -45,7 +45,7 @@ private[expressions] object ArgumentChecks {
       }
       .getOrElse(TypeCheckSuccess)
 
-  /** Checks that `argument` is a constant, and lies within `range` if it is an INT. NULL fails. */
+  /** Checks that `argument` is a constant and not NULL, and, if it is an INT, that it lies within `range`. */
   def literalInt(name: String, argument: Expression, range: Range.Inclusive): TypeCheckResult =
     if (!argument.foldable) {
       DataTypeMismatch(

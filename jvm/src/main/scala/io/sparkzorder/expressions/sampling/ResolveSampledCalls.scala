@@ -20,13 +20,12 @@ import io.sparkzorder.plans.Repeatability
  * Replaces each [[SampledCall]] by an expression that reads ranks from a sample of the input of the
  * operator.
  *
- * The sample is an uncorrelated scalar subquery over this input. Spark runs the subquery once for all calls
- * over one input, and only when the query runs, so EXPLAIN starts no job. A call inside a call has a sample of
- * its own. Spark plans the subquery like
- * any other subquery, so sampled calls also work in cached queries, commands and views.
+ * The sample is an uncorrelated scalar subquery over this input. Spark runs the subquery once for all calls over one
+ * input, and only when the query runs, so EXPLAIN starts no job. A call inside a call has a sample of its own. Spark
+ * plans the subquery like any other one, so sampled calls also work in cached queries, commands and views.
  *
- * The rule runs after resolution, when the columns of the input are known, and before Spark's checks, so a
- * call whose input cannot be sampled fails with an error condition of spark-zorder.
+ * The rule runs after resolution, when the columns of the input are known. It runs before Spark's checks, so a call
+ * whose input cannot be sampled fails with an error condition of spark-zorder.
  */
 private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   import SampledCall._
@@ -70,8 +69,8 @@ private[sparkzorder] object ResolveSampledCalls extends Rule[LogicalPlan] {
   /**
    * The replacements of the calls over one input. All calls share one sample.
    *
-   * @param prepare transforms the plan of the subquery. A caller that runs after Spark's optimizer must
-   *   optimize the plan here
+   * @param prepare transforms the plan of the subquery. A caller that runs after Spark's optimizer optimizes the
+   *   plan here
    */
   def bySample(
       input: LogicalPlan,
@@ -108,8 +107,8 @@ private[sampling] object CallsOverGroups {
     call.children.exists(_.exists(_.isInstanceOf[AggregateExpression]))
 
   /**
-   * Splits the aggregate into an aggregate that computes the groups, and a projection above it that has the
-   * calls over the results of the groups.
+   * Splits the aggregate in two: an aggregate that computes the groups, and above it a projection with the calls over
+   * the results of the groups.
    */
   def split(aggregate: Aggregate): Project = {
     val computed = Seq.newBuilder[NamedExpression]

@@ -104,8 +104,8 @@ private[sparkzorder] case class SampleAggregate(
 private[sampling] object SampleAggregate {
 
   /**
-   * Greatest number of bounds of a column. The bounds tell 8,193 ranges apart: each bound, and the values between
-   * two bounds. They are few enough to be sent to every task.
+   * Greatest number of bounds of a column. So many bounds have 8,193 slots, one for each bound and each gap. They
+   * are few enough to be sent to every task.
    */
   val MaxBounds = 4096
 
@@ -129,10 +129,10 @@ private[sampling] object SampleAggregate {
 /**
  * A weighted sample of key rows. A row of weight w represents w rows of the input.
  *
- * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs
- * one comparison). Each row of this sample has the weight `seen / size`. One task joins the samples
- * of all tasks. If they have too many rows, that task thins them by systematic sampling over the
- * weights. The seed is fixed, so a task that Spark runs again draws the same sample.
+ * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs one comparison).
+ * Each row of this sample has the weight `seen / size`. One task joins the samples of all tasks, and thins them by
+ * systematic sampling over the weights if they have too many rows. The seed is fixed, so a task that Spark runs
+ * again draws the same sample.
  *
  * @param fields the number of columns of a key row
  * @param seed the seed of the random numbers
@@ -187,10 +187,7 @@ private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
     if (joinedRows.length > 2 * MergedRows) thin()
   }
 
-  /**
-   * Takes one row for each `step` of weight, so the weight of every row becomes a multiple of
-   * `step`.
-   */
+  /** Takes one row for each `step` of weight, so the weight of every row that stays is a multiple of `step`. */
   private def thin(): Unit = {
     val step = joinedWeights.sum / MergedRows
     val rows = new ArrayBuffer[UnsafeRow](MergedRows)

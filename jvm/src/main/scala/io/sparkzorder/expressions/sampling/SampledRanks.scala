@@ -20,11 +20,10 @@ import io.sparkzorder.ordering.{
 /**
  * The ranks of several columns as one BINARY, the value of a sampling subquery.
  *
- * The format is big-endian. First comes the number of columns as an INT. Then comes, for each
- * column, the end of its part as an INT offset from the start of the first part. Then come the
- * parts. A part has the number of bounds, the mid-ranks of all slots
- * ([[io.sparkzorder.ordering.ColumnRanks]]) as DOUBLEs, and the bounds. A bound is a BIGINT, or a
- * length as an INT and a byte string of this length.
+ * The format is big-endian. First comes the number of columns (INT). Then comes, for each column, the end of its
+ * part, counted from the start of the first part (INT). Then come the parts. A part has the number of bounds (INT),
+ * the mid-ranks of all slots (DOUBLE, see [[io.sparkzorder.ordering.ColumnRanks]]), and the bounds. A bound of a type
+ * of fixed width is a BIGINT. A bound of any other type is the number of its bytes (INT), and these bytes.
  */
 private[sparkzorder] object SampledRanks {
 
