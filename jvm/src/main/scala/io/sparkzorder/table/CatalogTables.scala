@@ -21,15 +21,15 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import io.sparkzorder.util.RawFiles
 
 /**
- * Finds the tables of the session's catalog that lie in a directory which a statement names by its path. No
- * catalog finds tables by their location, so each statement looks at all tables once.
+ * Finds the tables of the session's catalog whose directory a statement names by its path. A catalog cannot look up
+ * tables by their directory, so each such statement reads the metadata of all tables once.
  */
 private[sparkzorder] final class CatalogTables(conf: Configuration, catalog: => ExternalCatalog)
     extends Logging {
   def this(session: Session, conf: Configuration) =
     this(conf, session.sessionState.catalog.externalCatalog)
 
-  // why a part of the catalog could not be read; this part may have a table at the path
+  // the first part of the catalog that could not be read, and why; a table at the path may be in this part
   private var unread = Option.empty[String]
 
   /** The target, with the tables that lie at its path. */
@@ -81,10 +81,10 @@ private[sparkzorder] final class CatalogTables(conf: Configuration, catalog: => 
 
 private object CatalogTables {
 
-  /** Names of one call: as many as Hive's metastore itself looks up at once. */
+  /** The number of tables of one call to the catalog. Hive's metastore itself looks up so many at once. */
   val AtOnce = 300
 
-  /** True for what the user may not look at, or what was dropped meanwhile: for the user there is no table. */
+  /** True if the user has no right to see the part of the catalog, or if it was dropped meanwhile. */
   private def isHidden(e: Throwable): Boolean = causes(e).exists {
     case _: NoSuchDatabaseException | _: NoSuchNamespaceException => true
     case _: AccessControlException | _: SecurityException => true
@@ -111,9 +111,9 @@ private object CatalogTables {
 }
 
 /**
- * Recognizes a directory under its other names: by symbolic links, by mount points of viewfs, and by
- * other schemes of its store. Most other paths are compared as texts alone, because opening the file system
- * of each path would be slow.
+ * Recognizes a directory under its other names: through symbolic links, through mount points of viewfs, and with other
+ * schemes of its store, such as `s3` for `s3a`. All other paths are only compared as texts, because it would be slow to
+ * open the file system of each path.
  */
 private final class SameDirectory(directory: Path, conf: Configuration) {
   private val default = FileSystem.getDefaultUri(conf)
@@ -132,7 +132,7 @@ private final class SameDirectory(directory: Path, conf: Configuration) {
   /** True for equal paths of one store. */
   private def isOne(a: Path, b: Path): Boolean =
     a.toUri.getPath == b.toUri.getPath && (store(a) == store(b) ||
-      // Hadoop also accepts a default port that is left out, and a host name in short
+      // Hadoop's check of a path also accepts an authority without the default port, or with a short host name
       Try(a.getFileSystem(conf).makeQualified(b)).isSuccess)
 
   private def store(path: Path): (String, String) = {

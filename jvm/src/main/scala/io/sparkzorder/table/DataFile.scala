@@ -9,9 +9,9 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 /**
- * A directory that holds data files: the table's root, or one partition directory exactly as it is
- * named (`p=1` and `p=01` are two folders of one partition value). Folders are compared by identity, because
- * two partitions of a table of another format may lie in one directory.
+ * A directory that holds data files: the table's root, or one partition directory exactly as it is named (`p=1` and
+ * `p=01` are two folders of one partition value). Folders are compared by identity, because two partitions of a
+ * Delta or Iceberg table may lie in one directory.
  *
  * @param path qualified directory
  * @param values its partition values, empty without partitions

@@ -17,9 +17,8 @@ import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.sparkzorder.SparkLine
 
 /**
- * A format of data files, Parquet or ORC. This class holds all differences between the formats in
- * how files are listed and read. The `OutputSpec` of each format, in package `write`, says how
- * files are written.
+ * A format of data files, Parquet or ORC. This class has all differences in how files of the two formats are listed and
+ * read. The `OutputSpec` of a format, in the package `write`, says how its files are written.
  *
  * @param name the format's name in SQL, in USING and in front of a path
  * @param title the format's name in messages
@@ -43,8 +42,8 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   def readsByName(conf: Configuration): Boolean = !conf.getBoolean(byPosition, false)
 
   /**
-   * The text of the error that a missing library of a codec causes; None if files of the codec can be read and
-   * written.
+   * Looks whether the library of a codec is missing. Returns the text of the error that follows from this; None if
+   * files of the codec can be read and written.
    *
    * @param codec the name of the codec in Spark's options, such as `zstd`
    */
@@ -66,8 +65,8 @@ private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Par
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
-  // Only Hive reads this setting. Hive then takes the first column of a file for the first column of the table,
-  // and so on. In files with another order of columns, these are wrong columns.
+  // Only Hive reads this setting. With it, Hive takes the first column of a file for the first column of the table,
+  // and so on. In a file with another order of columns, Hive then reads wrong columns.
   override def byPosition: String = "parquet.column.index.access"
 
   override protected def load(codec: String, conf: Configuration): Unit =

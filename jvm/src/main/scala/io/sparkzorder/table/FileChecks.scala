@@ -22,7 +22,7 @@ private[sparkzorder] object FileChecks {
   // programs put numbers there, too.
   private val SparksName = "^part-\\d+-[0-9a-f-]{36}_\\d+".r
 
-  /** Refuses a Hive-format table if one of its partitions has another format. */
+  /** Refuses a table if the SerDe of one of its partitions is of another format. In Hive, each has its own. */
   def checkPartitions(target: Target, partitions: Seq[CatalogTablePartition]): Unit =
     for {
       partition <- partitions
@@ -38,8 +38,8 @@ private[sparkzorder] object FileChecks {
     }
 
   /**
-   * Refuses symbolic links among the files that will be replaced. Hadoop follows them silently: renaming
-   * a file below a linked folder would change another directory. Only local disks have such links.
+   * Refuses symbolic links among the files that will be replaced, and among their folders. Hadoop follows a link
+   * silently, so a rename below a linked folder would change another directory. Only local disks have such links.
    */
   def checkLinks(target: Target, files: TableFiles): Unit =
     firstLink(files).foreach { link =>
@@ -50,7 +50,7 @@ private[sparkzorder] object FileChecks {
    * Refuses partitions whose directories are not named after their values. The copy that INTO makes has no
    * catalog, so its readers take the values from the names of directories.
    *
-   * @param zone time zone of the session, for partition columns of type TIMESTAMP
+   * @param zone the time zone of the session, by which the name of a directory is read as a TIMESTAMP
    */
   def checkNames(target: Target, files: TableFiles, zone: ZoneId): Unit = target match {
     case CatalogTarget(table) if table.tracksPartitionsInCatalog =>
@@ -86,7 +86,6 @@ private[sparkzorder] object FileChecks {
    * that the statement names, and a bucketed table that is named by its path.
    */
   def checkFiles(target: Target, files: TableFiles): Unit = {
-    // only the names of the files show that a path was named with the wrong format
     DataFormat.all.filter(_ != target.format).foreach { other =>
       if (files.files.nonEmpty && files.files.forall(_.path.getName.endsWith("." + other.name))) {
         TargetChecks.refuse(
@@ -97,7 +96,7 @@ private[sparkzorder] object FileChecks {
     }
     // for a table that the statement names, the catalog says whether it has buckets
     val isNamed = target.isInstanceOf[CatalogTarget]
-    // the hidden name of a new file that is not published yet (`_new_3_12`) says nothing about buckets
+    // a new file that is not published yet has a hidden name such as `_new_3_12`, which says nothing about buckets
     val names = files.files.map(_.path.getName).filterNot(_.startsWith("_"))
     val bucketed = names.forall(n =>
       SparksName.findFirstIn(n).isDefined && BucketingUtils.getBucketId(n).isDefined)

@@ -74,7 +74,7 @@ private[sparkzorder] object ListedTable {
 private[sparkzorder] object RelationLister {
 
   /**
-   * None unless the query reads exactly one relation, and that relation has Parquet or ORC files.
+   * None if the query does not read exactly one relation, or if the files of the relation are not Parquet or ORC.
    */
   def list(name: String, frame: Frame): Option[ListedTable] =
     frame.queryExecution.analyzed.collect { case l: LogicalRelation => l.relation } match {

@@ -35,9 +35,9 @@ private[sparkzorder] final case class OrcLeaf(
 }
 
 /**
- * The schema of an ORC file in three forms: as the file stores it, as Spark reads it, and as
- * Parquet would write it. Footers of both formats are described with Parquet types. So the same
- * code compares them, describes layouts and makes index entries for both formats.
+ * The schema of an ORC file in three forms: as the file stores it, as Spark reads it, and as Parquet would write
+ * it. With the third form, footers of both formats have types of Parquet. So the same code compares them, describes
+ * layouts and makes index entries for both formats.
  *
  * @param leaves in the order of `parquet.getColumns`
  */
@@ -47,7 +47,7 @@ private[sparkzorder] final class OrcSchema private (
     val parquet: MessageType,
     val leaves: IndexedSeq[OrcLeaf]) {
 
-  /** Name of the first TIMESTAMP column. ORC stores such values as local times of the writer. */
+  /** The name of the first TIMESTAMP column. ORC stores its values as local times in the time zone of the writer. */
   def timestamp: Option[String] =
     leaves.zip(parquet.getColumns.asScala).collectFirst {
       case (leaf, column) if leaf.types.getCategory == Category.TIMESTAMP =>
@@ -74,8 +74,8 @@ private[sparkzorder] object OrcSchema {
    */
   def of(types: TypeDescription, file: String): OrcSchema = {
     val names = types.getFieldNames.asScala
-    // Spark reads columns named _col0, _col1, ... by their positions in the table. The table may
-    // have any column at such a position.
+    // Spark takes the columns _col0, _col1, ... of a file for the first, second, ... column of the table, and only the
+    // table has their names
     if (names.nonEmpty && names.forall(_.startsWith("_col"))) {
       throw new IOException(
         s"its columns have no names (${names.take(2).mkString(", ")}, ...), as old versions of " +

@@ -27,8 +27,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
   def list(): TableFiles = list(identity[TableFiles], (files, _) => files)
 
   /**
-   * Lists some folders of the table. Where the catalog knows the partitions, only these folders are
-   * listed; elsewhere Spark finds the partitions by listing them all.
+   * Lists some folders of the table. If the catalog knows the partitions, only these folders are listed. Otherwise
+   * Spark finds the partitions, and lists all folders for that.
    *
    * @param choose returns the table with only the wanted folders; called before the files are listed if the
    *   catalog knows the partitions, else afterwards
@@ -47,14 +47,14 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     }
   }
 
-  /** All files that are now in the given folders, those with hidden names included. */
+  /** All files that are in some folders now, also those with hidden names. */
   def listAgain(folders: Seq[Folder]): Seq[DataFile] =
     ManyFiles.map(folders) { folder =>
       val there = Directories.list(folder.path.getFileSystem(conf), folder.path)
       there.toSeq.flatten.filter(_.isFile).map(DataFile(folder, _))
     }.flatten
 
-  /** Those of the given files that still exist, by the paths that they were listed with. */
+  /** The present state of those of the given files that still exist, by their paths. */
   def lookAgain(files: Seq[DataFile]): Map[Path, DataFile] =
     ManyFiles.map(files) { f =>
       try {
@@ -121,8 +121,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
   }
 
   /**
-   * Partitions as Spark reads them from directory names. If Spark fails because a data file lies
-   * outside partition directories, the error is ZORDER_FILES_OUTSIDE_PARTITIONS.
+   * The partitions that Spark reads from the names of directories. If Spark fails because a data file lies outside of
+   * partition directories, the error is ZORDER_FILES_OUTSIDE_PARTITIONS.
    */
   private def partitionSpec(index: AllLeafFiles): PartitionSpec =
     try index.partitionSpec()
@@ -153,8 +153,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
 private[sparkzorder] object TableLister {
 
   /**
-   * True for a data file of the table: its name is not hidden by the rule of Spark's PartitioningAwareFileIndex,
-   * and the file is not a token, which Spark reads as a file without rows.
+   * True for a data file of the table: by the rule of Spark's PartitioningAwareFileIndex its name is not hidden,
+   * and the file is no token. (Spark reads a token, too, as a file without rows.)
    */
   def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
@@ -164,10 +164,9 @@ private[sparkzorder] object TableLister {
 }
 
 /**
- * Spark's own listing, with the leaf files that Spark would silently leave out, such as files in nested
- * directories. This listing leaves out only the empty markers by which old clients of S3, and still EMR's,
- * represent a directory. A marker holds no rows. It lies beside its directory, where it would look like a data
- * file outside of the partitions.
+ * Spark's own listing, with the files that Spark would silently leave out, such as files in nested directories. Only
+ * markers are left out: empty files by which old clients of S3, and still those of EMR, represent a directory. A marker
+ * lies beside its directory, where it would look like a data file outside of the partitions.
  */
 private final class AllLeafFiles(session: Session, paths: Seq[Path], schema: Option[StructType])
     extends InMemoryFileIndex(session, paths, Map.empty, schema) {

@@ -32,18 +32,18 @@ private[sparkzorder] sealed trait Target {
   /** The format of the data files. */
   def format: DataFormat
 
-  /** Settings of this kind of table, by key; any other source of settings overrides them. */
+  /** Defaults of settings for this kind of table, by key. A value from any other source takes precedence. */
   def defaults: Map[String, String] = Map.empty
 
-  /** The directory with scheme and authority: the same path, however the directory is named. */
+  /** The directory with scheme and authority, so that `/t` and `file:/t` give the same path. */
   def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
 }
 
 /**
  * A directory that a statement names as parquet.`path`, 'path' or orc.`path`.
  *
- * @param tables what [[CatalogTables]] has found at the path, when the statement runs
- * @param unread what the catalog did not show, and why; None if it showed everything
+ * @param tables the tables that [[CatalogTables]] has found at the path; empty until the statement runs
+ * @param unread which part of the catalog could not be read, and why; None if the whole catalog was read
  */
 private[sparkzorder] final case class PathTarget(
     path: String,
@@ -59,8 +59,7 @@ private[sparkzorder] final case class PathTarget(
     }
 
   /**
-   * The settings of the tables at the path. Other properties are left out, because they are for readers that
-   * name the table.
+   * The properties `zorder.*` of the tables at the path. All other properties are only for readers that name the table.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_INVALID_SETTING if two tables disagree
    */

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.{ManyFiles, ObjectStore}
 
-/** Rejects tables that OPTIMIZE must not change, before it reads them. The checks write nothing. */
+/** Rejects tables that OPTIMIZE must not change. The checks read no data file, and write nothing. */
 private[sparkzorder] object TargetChecks {
 
   /** Checks a target: what kind of table it is, and what lies in and above its directory. */
@@ -38,8 +38,8 @@ private[sparkzorder] object TargetChecks {
   }
 
   /**
-   * Checks a path, and each catalog table that is known to be there: what the catalog says of a table counts,
-   * whether a statement names the table or its path.
+   * Checks a path, and each catalog table that is known to be there. So the catalog protects a bucketed table, for
+   * example, also if a statement names only its path.
    *
    * @param ofTable checks a table, by the name that messages show
    */
@@ -68,8 +68,8 @@ private[sparkzorder] object TargetChecks {
       .foreach(s => throw ZOrderErrors.inPlaceUnsafe(target.name, s))
 
   /**
-   * Rejects a path if it is not known whether a table of the catalog is there. The properties of such a table
-   * could forbid a change of its files.
+   * Rejects a path if a part of the catalog could not be read. A table at the path may be in this part, and may be of a
+   * kind whose files must not be changed.
    */
   def checkCatalog(target: Target): Unit = target match {
     case PathTarget(_, _, _, Some(problem)) => refuse(
@@ -90,7 +90,7 @@ private[sparkzorder] object TargetChecks {
     } else None
   }
 
-  /** Schemes of file systems on which ExclusiveFile works, even if data files cannot be replaced in place there. */
+  /** Schemes on which ExclusiveFile works, even if the settings do not allow to replace data files in place there. */
   private val exclusive = Set("file", "hdfs", "viewfs", "abfs", "abfss")
 
   /**
@@ -111,8 +111,8 @@ private[sparkzorder] object TargetChecks {
   }
 
   /**
-   * Rejects folders that hold a table of their own, and folders below such a table. Readers of that
-   * table follow the state of that table, not of this one.
+   * Rejects folders that are another table, or lie below one. Readers of the other table read the files that its own
+   * state names, and would miss the files that a run here replaces.
    *
    * @param folders that a run changes, below the table's root
    */
@@ -177,7 +177,7 @@ private[sparkzorder] object TargetChecks {
   def hidingOption(table: CatalogTable): Option[String] =
     table.storage.properties.keys.find(k => hiding.exists(_.equalsIgnoreCase(k)))
 
-  // some options would hide a rewritten file; others would make readers see other values in it
+  // the first four could hide a rewritten file from readers; with the others, readers could see other values in it
   private val hiding = Seq(
     "pathGlobFilter",
     "recursiveFileLookup",
@@ -256,8 +256,8 @@ private[sparkzorder] object TargetChecks {
   def checkAncestors(fs: FileSystem, root: Path): Unit = {
     val ancestors =
       Iterator.iterate(root.getParent)(_.getParent).takeWhile(d => d != null && !d.isRoot)
-    // An ancestor may be the directory of a database, which holds unrelated tables. Only a marker
-    // in the ancestor itself shows that the ancestor is a table
+    // An ancestor may be the directory of a database, which has unrelated tables below it. Only a marker directly in
+    // the ancestor shows that the ancestor is a table.
     ancestors.foreach { dir =>
       tableMarkers
         .find(m => exists(fs, new Path(dir, m)))
@@ -266,7 +266,7 @@ private[sparkzorder] object TargetChecks {
     }
   }
 
-  /** True when the directory may be an Iceberg table. */
+  /** True when the directory may be an Iceberg table. False also if an error prevents the look. */
   private[table] def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
     val metadata = new Path(dir, "metadata")
     exists(fs, metadata) && {
@@ -278,7 +278,7 @@ private[sparkzorder] object TargetChecks {
     }
   }
 
-  // an ancestor that the user may not read counts as an ordinary directory
+  // false after any error: the user may have no right to read an ancestor, which then counts as an ordinary directory
   private def exists(fs: FileSystem, path: Path): Boolean =
     try fs.exists(path)
     catch { case _: java.io.IOException => false }
