@@ -24,7 +24,7 @@ import io.sparkzorder.table.stats.ScannedFile
 /**
  * The key-values of the footers of new files.
  *
- * @param lost what the footers of the inputs hold and the footers of the new files do not; each is a part of a
+ * @param lost what is in the footers of the inputs, but not in those of the new files; each text is a part of a
  *   sentence
  */
 private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost: Seq[String])
@@ -34,7 +34,7 @@ private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost
  *
  * @param file one of the files
  * @param files the number of files
- * @param ofFastparquet true if the library fastparquet has written some of them
+ * @param ofFastparquet true if the library fastparquet has written some of the files
  */
 private[schema] final case class FooterValue(
     text: String,
@@ -61,8 +61,7 @@ private[schema] object KeptKey {
  * Merges the footer key-values of several files. Values of a known form are joined. Any other key stays if
  * all files have the same value. Spark's own keys are left out, because Spark writes them into each new file.
  *
- * The caller leaves files without rows out if other files have rows: the footer of an empty file does not
- * describe any row.
+ * If some files have rows, the caller leaves out the files without rows, because their footers describe no row.
  *
  * @param mayLose whether data that only a footer holds may be lost
  */
@@ -142,8 +141,8 @@ private object FooterKeys {
     Map(PandasKey.Name -> PandasKey, GeoKey.Name -> GeoKey)
 
   /**
-   * Keys in which other libraries keep a schema of their own. Such a schema stays only where all files have
-   * exactly the new files' columns and fields: Arrow gives its types to columns and fields by position.
+   * Keys in which other libraries keep a schema of their own. Such a schema stays only if all inputs have exactly the
+   * columns and fields of the new files, because Arrow gives its types to columns and fields by position.
    */
   private val Schemas: Set[String] = Set(
     ArrowSchemaKey.Name,
@@ -157,16 +156,19 @@ private object FooterKeys {
  * The key with Arrow's schema, a message of Arrow's IPC format in Base64. The schema may hold copies of other
  * footer keys, and pyarrow reads these copies.
  *
- * The schema is read by the classes of Arrow that come with Spark. A schema with types that these classes do
- * not know stays only where nothing in it has to change.
+ * The schema is read by the classes of Arrow that come with Spark. A schema with types that these classes do not know
+ * stays only if nothing in the schema has to change.
  */
 private[schema] object ArrowSchemaKey {
   val Name = "ARROW:schema"
 
-  /** Names the order of a column's categories, which is the order of the dictionary in the file. */
+  /** The text for the order of a column's categories. The dictionary in the file has the categories in this order. */
   def orderOf(column: String): String = s"the order of the categories of `$column`"
 
-  /** The orders of categories, each as text. A rewrite loses them: only the dictionaries of a file hold them. */
+  /**
+   * The orders of categories, each as text. A rewrite loses them, because only the dictionaries of a file hold
+   * them.
+   */
   def ordered(text: String): Seq[String] =
     read(text).toSeq.flatMap(s => fields(s).flatMap(ordered)).map(orderOf)
 
@@ -198,9 +200,9 @@ private[schema] object ArrowSchemaKey {
   }
 
   /**
-   * A field in which everything that may differ from file to file is made equal. The keys of a dictionary are
-   * only as wide as the values of one file need, so they get 32 bits in several files. This is not needed for
-   * a list of values that Polars keeps in the field, because such a list does not grow.
+   * A field in which everything that may differ from file to file is made equal. The keys of a dictionary are only
+   * as wide as one file needs. If there are several files, their keys get 32 bits, because the new file may have
+   * the values of all. A list of values that Polars keeps in the field does not grow, so its keys keep their width.
    */
   private def joinable(f: Field, isSeveral: Boolean): Field = {
     val isFixed = f.getMetadata.keySet.asScala.exists(_.startsWith("_PL_ENUM_VALUES"))
@@ -220,11 +222,11 @@ private[schema] object ArrowSchemaKey {
 
   private def read(text: String): Option[FlatSchema] = attempt {
     val bytes = ByteBuffer.wrap(Base64.getDecoder.decode(text)).order(ByteOrder.LITTLE_ENDIAN)
-    // skips the length of the message and the marker before it, which the first versions of the format did not have
+    // skips the length of the message, and the marker before the length, which the first versions of the format lack
     bytes.position(if (bytes.getInt(0) == -1) 8 else 4)
     val message = Message.getRootAsMessage(bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
     val schema = message.header(new FlatSchema).asInstanceOf[FlatSchema]
-    // fails here if the bytes are no schema
+    // reads all fields once, so that bytes which are no schema fail here
     fields(schema).foreach(ordered)
     schema
   }

@@ -12,10 +12,10 @@ import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.json.JsonMapper
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
-/** A key whose values can be joined, because their form is known. */
+/** A footer key whose values can be joined, because their form is known. */
 private[schema] trait KnownKey {
 
-  /** Data that only this value holds and no column does. A rewritten file would lose the data. */
+  /** Data in the value that no column of the file has. A rewritten file would lose the data. */
   def held(value: String): Seq[String] = Nil
 
   /** @param rows number of rows of all files */
@@ -25,14 +25,14 @@ private[schema] trait KnownKey {
 /**
  * The key with the index of pandas and the types of its columns.
  *
- * An index is a column of the file or a RangeIndex, which numbers the rows by their order. A rewritten file
- * has another order, so a RangeIndex is removed. A RangeIndex from 0 by 1 without a name is the default of
- * pandas. Any other RangeIndex is data, because its numbers or its name are nowhere else.
+ * An index is a column of the file or a RangeIndex, which numbers the rows in their order. A rewritten file has another
+ * order, so a RangeIndex is removed. Without a name, from 0 and by 1, it is the default of pandas, and holds no data.
+ * Any other RangeIndex is data, because its numbers or its name are nowhere else.
  */
 private[schema] object PandasKey extends KnownKey {
   val Name = "pandas"
 
-  // the members that name the writer of the key; they do not describe rows
+  // the members that tell which program wrote the key; they do not describe rows
   private val Author = Seq("creator", "pandas_version")
   private val Category = "categorical"
 
@@ -56,7 +56,7 @@ private[schema] object PandasKey extends KnownKey {
         })
   }
 
-  /** Removes what does not hold for the rows of a new file, and returns a text for each removal. */
+  /** Removes what is not true of the rows of a new file, and returns a text for each removal that users notice. */
   private def prepared(json: ObjectNode, value: FooterValue): Seq[String] = {
     val lost = ArrayBuffer.empty[String]
     val index = elements(json, "index_columns")
@@ -196,8 +196,8 @@ private[schema] object GeoKey extends KnownKey {
     value.fold(column.remove(member))(v => column.set[JsonNode](member, v))
 
   /**
-   * The box around two boxes. None if their dimensions differ, or if one of them crosses the antimeridian: such
-   * a box has its west end above its east end.
+   * The box around two boxes. None if their dimensions differ, or if one of them crosses the antimeridian: the west end
+   * of such a box is greater than its east end.
    */
   private def joinedBox(a: JsonNode, b: JsonNode): Option[JsonNode] = (a, b) match {
     case (x: ArrayNode, y: ArrayNode) if x.size == y.size && isPlain(x) && isPlain(y) =>
@@ -230,7 +230,7 @@ private[schema] object GeoKey extends KnownKey {
 
 /** JSON in the footers of other writers. */
 private[schema] object FooterJson {
-  // in ASCII, which the footers of both formats can hold
+  // writes ASCII alone, because the footers of both formats can hold ASCII
   private val mapper =
     JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build()
 

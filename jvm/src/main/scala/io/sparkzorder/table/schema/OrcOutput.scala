@@ -21,9 +21,9 @@ import io.sparkzorder.table.OrcSchema
 import io.sparkzorder.table.stats.{OrcFooters, ScannedFile}
 
 /**
- * The ORC schema of rewritten files. If all inputs have the same type for a column, the new files
- * have exactly this type, with CHAR, VARCHAR and attributes. If the types differ, the new files
- * have the type that Spark's writer makes from the common Spark type of all inputs.
+ * The ORC schema of rewritten files. If a column has the same type in all inputs, it keeps exactly this type, also CHAR
+ * and VARCHAR, and its attributes. Otherwise it gets the type that Spark's writer uses for the common Spark type of all
+ * inputs.
  *
  * @param sameName true for two names that count as equal
  */
@@ -83,8 +83,8 @@ private[sparkzorder] final class OrcOutput(sameName: (String, String) => Boolean
     val made = TypeDescription.createStruct()
     s.fields.zip(spark.getChildren.asScala).foreach { case (field, t) =>
       val present = found.flatMap(child(_, field.name))
-      // Rows of a file without the column get the default value, which may not fit into the CHAR or VARCHAR of
-      // the other files. So the type of Spark takes part like the type of a file.
+      // Rows of a file without the column get the default value, which may not fit into the CHAR or VARCHAR of the
+      // other files. So Spark's type of the column counts like the type of one more file.
       val brings = TableSchema.hasDefault(field) && present.size < found.size
       made.addField(
         field.name,
@@ -109,8 +109,8 @@ private[sparkzorder] final class OrcOutput(sameName: (String, String) => Boolean
 private[sparkzorder] object OrcOutput {
 
   /**
-   * Refuses a file whose timestamps may have nanoseconds, because Spark would cut the nanoseconds
-   * off. ORC's TIMESTAMP has nanoseconds. Only files that Spark wrote surely have none.
+   * Refuses a file whose timestamps may have nanoseconds, because Spark would cut them off. ORC's TIMESTAMP has
+   * room for nanoseconds, and only of a file that Spark wrote it is known that they are 0.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
@@ -127,10 +127,9 @@ private[sparkzorder] object OrcOutput {
 }
 
 /**
- * The time zones in which ORC files were written. A TIMESTAMP of ORC is a local time of its writer.
- * OPTIMIZE reads and writes such times in one zone. If this zone is not the zone of the writer,
- * OPTIMIZE loses two kinds of times: times in an hour that daylight saving skips in this zone, and
- * times in an hour that occurs twice.
+ * The time zones in which ORC files were written. A TIMESTAMP of ORC is a local time in the zone of its writer.
+ * OPTIMIZE reads and writes these times in one zone. If this zone has other rules, OPTIMIZE would change two kinds
+ * of times: those in an hour that daylight saving skips in this zone, and those in an hour that occurs twice.
  */
 private[sparkzorder] object OrcZones {
 

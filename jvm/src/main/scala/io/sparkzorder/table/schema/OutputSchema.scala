@@ -26,10 +26,10 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.ScannedFile
 
 /**
- * Computes the Parquet schema of the rewritten files. If all inputs agree on a column and Spark can
- * write its Parquet type, the column keeps exactly this type: physical type, annotation, field id,
- * repetition, and names inside lists and maps. Otherwise the column gets the Parquet type that
- * Spark's writer uses for the Spark type that holds the values of all inputs.
+ * Computes the Parquet schema of the rewritten files. If a column has the same Parquet type in all inputs, and
+ * Spark can write this type, the column keeps exactly this type: physical type, annotation, field id, repetition,
+ * and the names inside lists and maps. Otherwise the column gets the Parquet type that Spark's writer uses for the
+ * common Spark type of all inputs.
  *
  * @param preserveInt96 true to keep INT96; false to write TIMESTAMP_MICROS, which has min/max
  * @param sameName tells whether two column names count as the same
@@ -63,9 +63,9 @@ private[sparkzorder] final class OutputSchema(
     val fields = schema.fields.zipWithIndex.map { case (field, i) =>
       val found = inputs.map { case (g, file) => (child(g, field.name), file) }
       val (present, absent) = found.partition(_._1.isDefined)
-      // rows of a file without the column get the column's default, which may not fit the stored
-      // type of the other files: for example microseconds in a column of milliseconds, or NULL in a
-      // required field
+      // Rows of a file without the column get the default of the column. The default may not fit the type that the
+      // other files store: for example, it has microseconds and their type milliseconds, or it is a struct with NULL in
+      // a field that they require.
       val all =
         if (!TableSchema.hasDefault(field)) found
         else present ++ absent.take(1).map { case (_, file) => (Some(spark.getType(i)), file) }
@@ -100,7 +100,7 @@ private[sparkzorder] final class OutputSchema(
     val repetition =
       if (found.forall(_._1.exists(_.isRepetition(Repetition.REQUIRED)))) Repetition.REQUIRED
       else Repetition.OPTIONAL
-    // the type of a default comes from no file and has no id of its own
+    // `spark` stands here for the type of a default, which comes from no file, so its id does not count
     val id = types.filterNot(_ eq spark).map(t => Option(t.getId)).distinct match {
       case Seq(same) => same
       case _ => None
@@ -111,10 +111,10 @@ private[sparkzorder] final class OutputSchema(
       case (g: GroupType, a: ArrayType) => nested(path, g, present, isList, Seq(a.elementType))
       case (g: GroupType, m: MapType) =>
         nested(path, g, present, isMap, Seq(m.keyType, m.valueType))
-      // the other types that Spark writes as a group: VARIANT, and user-defined types over structs, lists or maps
+      // Spark writes two more types as a group: VARIANT, and user-defined types over structs, lists or maps
       case (g, _) => otherGroup(g, types)
     }
-    // `repetition` is OPTIONAL for a column that some file lacks, because NULL must be writable there
+    // if some file lacks the column, `repetition` is OPTIONAL, because the rows of this file have NULL
     rebuilt(made, spark.getName, repetition, id)
   }
 
@@ -147,9 +147,9 @@ private[sparkzorder] final class OutputSchema(
     }
 
   /**
-   * The type of a VARIANT or of a user-defined type. Each file may shred VARIANT in another way, so the new files
-   * are not shredded: Spark's reader puts the parts of a value together, and each value is written in one piece.
-   * The annotation and the names stay if all files agree on them.
+   * The type of a VARIANT or of a user-defined type. The new files do not shred VARIANT, because each input may
+   * shred it in another way: Spark's reader puts the parts of a value together, and the value is written in one
+   * piece. If all inputs have one type with the parts of Spark's type, its annotation and its names stay.
    */
   private def otherGroup(spark: Type, types: Seq[Type]): Type = {
     def parts(t: Type) =
@@ -189,8 +189,8 @@ private[sparkzorder] final class OutputSchema(
           "a list or map of the standard layout of three levels")
       }
     }
-    // An old layout says at other levels than the standard layout where NULL is allowed, so these marks cannot be
-    // kept. Spark's type allows NULL at every level.
+    // An old layout marks at other levels than the standard layout where NULL is allowed, so its marks cannot be kept.
+    // Spark's type allows NULL at every level.
     if (!present.forall(p => standard(p._1))) return spark
     val shape = present.head._1.asGroupType()
     val repeated = shape.getType(0).asGroupType()
@@ -216,7 +216,7 @@ private[sparkzorder] final class OutputSchema(
     val g = t.asGroupType()
     g.getFieldCount == 1 && g.getType(0).isRepetition(Repetition.REPEATED) &&
     !g.getType(0).isPrimitive && g.getType(0).asGroupType().getFieldCount == fields &&
-    // a repeated group with one of these two names is the element itself in files of old writers
+    // by Parquet's rules for old writers, a repeated group with one of these two names is itself the element
     g.getType(0).getName != "array" && g.getType(0).getName != s"${t.getName}_tuple"
   }
 
@@ -260,8 +260,8 @@ private[sparkzorder] object ParquetTypes {
     }
 
   /**
-   * Rejects a file with a type that Spark would change. Spark reads such a column as another type
-   * and would write that other type.
+   * Rejects a file with a type that Spark would change: Spark reads a UINT_32 as BIGINT, for example, and would write
+   * BIGINT.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE with the column and its type
    */
@@ -277,8 +277,8 @@ private[sparkzorder] object ParquetTypes {
     }
 
   /**
-   * The same Spark schema, with every field, element and map value nullable. Spark, too, makes the schema of
-   * files nullable when it reads them.
+   * The same Spark schema, with every field, element and map value nullable. Spark does the same with the schema of
+   * files that it reads.
    */
   def nullable(schema: StructType): StructType = relaxed(schema).asInstanceOf[StructType]
 
@@ -313,7 +313,7 @@ private[sparkzorder] object ParquetTypes {
     }
   }
 
-  // the type TIME is new in Spark 4.1 and disabled there by default
+  // Spark has the type TIME from 4.1 on, disabled by default; before, this setting does not exist
   private def hasTime(conf: SQLConf): Boolean =
     Try(conf.getConfString("spark.sql.timeType.enabled").toBoolean).getOrElse(false)
 

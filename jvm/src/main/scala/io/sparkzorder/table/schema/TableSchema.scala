@@ -45,8 +45,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     withDefaultsOf(catalog, merged(sources(catalog, footers, isToWrite = false)))
 
   /**
-   * Like [[union]], for files that are written anew. Also refuses names that differ by case alone in different
-   * files, and a file whose Spark schema cannot be parsed.
+   * Like [[union]], for files that will be rewritten. Also refuses columns of different files whose names differ by
+   * case alone, and a file whose Spark schema cannot be parsed.
    */
   def unionToWrite(catalog: Option[StructType], footers: Seq[ScannedFile]): StructType = {
     val all = sources(catalog, footers, isToWrite = true)
@@ -67,15 +67,15 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     start.toSeq ++ byFile
   }
 
-  /** Merges all schemas. A partition column that the files also hold stays among the data columns. */
+  /** Merges all schemas. If the files also hold a partition column, it stays among the data columns. */
   private def merged(all: Seq[Sourced]): StructType =
     all.reduceOption { (a, b) =>
       Sourced(merge(a, b, Nil), a.source, if (a.parts.isEmpty) Seq(a, b) else a.parts :+ b)
     }.fold(new StructType())(_.schema)
 
   /**
-   * Readers of a catalog's table use the catalog's defaults. A footer has the defaults of the table that its
-   * writer named, which may be another table with the same directory.
+   * Gives the columns the defaults of the catalog, which readers of the table use. A footer has the defaults of the
+   * table that its writer named, which may be another table with the same directory.
    */
   private def withDefaultsOf(catalog: Option[StructType], schema: StructType): StructType = {
     val known = catalog.toSeq.flatMap(_.fields)
@@ -84,8 +84,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * The schema of one file as Spark reads it: the Spark schema in the footer, else a schema made
-   * from the types of the file.
+   * The schema of one file as Spark reads it: the Spark schema in the footer, or, without one, a schema made from the
+   * types of the file.
    */
   private def schemaOf(footer: ScannedFile, isToWrite: Boolean): StructType = {
     val schema = footer.orc.map(_.spark).getOrElse(ofParquet(footer, isToWrite))
@@ -102,9 +102,9 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * The Spark schema in a footer; None if it cannot be parsed and no file is to be written. To write files
-   * without it is refused, because they would lose what only that schema has: defaults of columns that older
-   * files lack, types that Spark stores as others, comments.
+   * The Spark schema in a footer. If it cannot be parsed, the result is None, or an error if files are to be written:
+   * the new files would lose what only the Spark schema has, such as defaults of columns that older files lack, types
+   * that Spark stores as other types, and comments.
    */
   private def sparkSchema(
       footer: ScannedFile,
@@ -119,8 +119,8 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     }
 
   /**
-   * The type from the Spark schema in the footer, plus the fields that only the file has. Other
-   * writers may copy the footer's Spark schema to a file with more fields.
+   * The type from the Spark schema in the footer, plus the fields that only the file has: another writer may have
+   * copied the Spark schema into the footer of a file with more fields.
    */
   private def completed(declared: DataType, stored: DataType): DataType = (declared, stored) match {
     case (d: StructType, s: StructType) =>
@@ -140,7 +140,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     case (d, _) => d
   }
 
-  /** Refuses columns or fields of one file with names that the session takes for equal. */
+  /** Refuses a file with two columns, or two fields of one struct, whose names are equal for the session. */
   private def checkNames(t: DataType, footer: ScannedFile): Unit = t match {
     case s: StructType =>
       s.fields.zipWithIndex.foreach { case (f, i) =>
@@ -166,8 +166,9 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
   }
 
   /**
-   * Refuses names that differ by case alone, if no file has both. For a session that is sensitive to case, the
-   * names are two columns. Other sessions read them as one column, and could not read a file with both.
+   * Refuses two names that differ by case alone, if no file has both. A session that is sensitive to case takes
+   * them for two columns, and would write files with both. Other sessions take them for one column: they can read
+   * the present files, but no file with both.
    */
   private def checkCase(t: DataType, path: Seq[String], all: Seq[Sourced]): Unit = t match {
     case s: StructType =>
@@ -236,7 +237,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     case (l, r) if l == r => l
     case (l, r) =>
       val from = origin(a, path, l)
-      // the catalog's type of a column stays as declared, so a file may not widen it
+      // if the catalog declares the type of a column, no file may widen the type
       widened(l, r).filter(w => from != TableSchema.Catalog || w == l).getOrElse {
         throw ZOrderErrors.incompatibleSchemas(
           target,
@@ -248,7 +249,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
       }
   }
 
-  /** Which of the merged schemas brought the type of a column. */
+  /** The source of the first of the merged schemas in which the column has this type. */
   private def origin(merged: Sourced, path: Seq[String], t: DataType): String =
     merged.parts.find(p => typeAt(p.schema, path).contains(t)).getOrElse(merged).source
 
@@ -262,7 +263,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     case _ => None
   }
 
-  /** The type that has room for both types, if Spark's reader can read both as this type. */
+  /** The type that holds the values of both types; None if Spark's reader cannot read both as this type. */
   private def widened(l: DataType, r: DataType): Option[DataType] = {
     val small = Seq[DataType](ByteType, ShortType, IntegerType)
     (l, r) match {
@@ -285,15 +286,15 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
 private[sparkzorder] object TableSchema {
   private val Catalog = "the catalog"
 
-  /** True when files without the column read as a default value, not as NULL. */
+  /** True if Spark reads a default value, and not NULL, from files without the column. */
   def hasDefault(column: StructField): Boolean =
     column.metadata.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY)
 }
 
 /**
- * Refuses a statement that names the directory of a catalog table, if the catalog and the footers have
- * different defaults for a column. In a file without the column, readers of the table see the default of
- * the catalog. The rewritten file would hold the column, with the default of the footers or with NULL.
+ * Refuses a statement that names the directory of a catalog table, if the catalog and the footers have different
+ * defaults for a column that a file lacks. In the rows of this file, readers of the table see the default of the
+ * catalog. The rewritten file would hold the default of the footers, or NULL.
  */
 private[sparkzorder] object DefaultsOfCatalog {
 
@@ -323,7 +324,7 @@ private[sparkzorder] object DefaultsOfCatalog {
           default(f) != default(declared))
     }
 
-  /** None for NULL, which is what files without the column read as anyway. */
+  /** The default of a column. None also for the default NULL, because Spark reads NULL anyway. */
   private def default(column: StructField): Option[Any] =
     if (!TableSchema.hasDefault(column)) None
     else {
