@@ -18,10 +18,11 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 
 /**
- * File readers whose Hadoop configuration lacks Hadoop's defaults. Spark copies the configuration for each
- * file that it opens. To copy about 1,500 defaults takes as long as all other work on a file of 200 rows. The
- * readers also have the defaults in their code. File systems may not, so each task first opens the file system
- * with all settings, and the readers then find this file system in Hadoop's cache.
+ * File readers with a Hadoop configuration from which Hadoop's defaults are left out. Spark copies the
+ * configuration for each file that it opens, and copying about 1,500 defaults takes as long as all other work on
+ * a file of 200 rows. The readers work without these entries, because their code has the same defaults. A file
+ * system may need the entries. So [[ValuesJob]] first opens the file system with all settings in each task, and
+ * Hadoop's cache then gives this file system to the readers.
  */
 private[sparkzorder] object FewSettings {
   private val Default = "-default.xml"
@@ -33,13 +34,16 @@ private[sparkzorder] object FewSettings {
     case OrcFiles => new OfOrc
   }
 
-  /** A configuration without Hadoop's defaults, except the defaults that other values refer to. */
+  /**
+   * The configuration without Hadoop's defaults. A default to which another value refers stays, such as
+   * `hadoop.tmp.dir` for `${hadoop.tmp.dir}/s3a`. Returns `conf` itself if a scheme does not use Hadoop's cache.
+   */
   def of(conf: Configuration): Configuration = {
     val all = conf.iterator.asScala.map(e => e.getKey -> e.getValue).toMap
     val set = all.filterNot { case (key, _) =>
       Option(conf.getPropertySources(key)).flatMap(_.lastOption).exists(_.endsWith(Default))
     }
-    // without the cache, a file system would be opened for each file, without the defaults
+    // without the cache, each file would be read through a new file system, which would lack the defaults
     val isCached = !set.exists { case (k, v) => k.endsWith(".impl.disable.cache") && v == "true" }
     if (!isCached) conf
     else {

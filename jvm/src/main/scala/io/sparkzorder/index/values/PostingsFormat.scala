@@ -18,7 +18,9 @@ import io.sparkzorder.util.{ManyFiles, RawFiles}
 
 /**
  * Defines how the bits of a hash lead to an entry: the first bits choose the shard, the next bits choose
- * the bucket in the shard, and the bits after these are the fingerprint in the entry.
+ * the bucket in the shard, and the bits after these are the fingerprint in the entry. Two values of one bucket
+ * may have the same fingerprint. A look-up of one value then also returns the files of the other value, so a
+ * query reads more files than it needs, but misses none.
  *
  * {{{
  * hash     shard | bucket | fingerprint | (left out)
@@ -42,7 +44,8 @@ private[sparkzorder] final case class PostingsFormat(
   def shardOf(hash: Long): Int = if (shardBits == 0) 0 else (hash >>> (64 - shardBits)).toInt
 
   /**
-   * A hash and a file in one number: first the hash without the bits of its shard, then the file number.
+   * A hash and a file in one number. The bits of the shard are left out at the top of the hash, and the file
+   * number replaces the lowest bits of what is left.
    */
   def packed(hash: Long, file: Int): Long =
     ((hash << shardBits) >>> fileBits << fileBits) | file.toLong
@@ -69,7 +72,7 @@ private[sparkzorder] object PostingsFormat {
    */
   val DirectoryBytes = 8
 
-  /** The greatest number of files of a part. */
+  /** The greatest number of files of a part. It leaves at least 15 of the 32 bits of an entry to the fingerprint. */
   val MaxFiles: Int = (1 << 17) - 1
 
   private val EntriesOfBucket = 1024
@@ -132,8 +135,8 @@ private[sparkzorder] object PostingsFormat {
  *
  * @param name the name of the file; empty if the shard has no entries and therefore no file
  * @param directoryChecksum the checksum of the directory at the end of the file
- * @param pairs the number of pairs of a value and a file, before the pairs of frequent values became one
- *   entry
+ * @param pairs the number of pairs of a value and a file. All pairs of a frequent value count, although they
+ *   have one entry together
  * @param distinct the number of different values
  */
 private[sparkzorder] final case class ShardFile(
@@ -165,7 +168,7 @@ private[sparkzorder] object PostingsWriter {
       packed: Array[Long],
       files: Int): (Array[Byte], ShardFile) = {
     val count = packed.length
-    // flipping the sign bits before and after makes this a sort of unsigned numbers
+    // an unsigned sort: the sign bits are flipped before a signed sort, and flipped back after it
     var i = 0
     while (i < count) { packed(i) ^= Long.MinValue; i += 1 }
     Arrays.sort(packed)
@@ -244,7 +247,8 @@ private[sparkzorder] final class ShardDirectory(bytes: Array[Byte]) {
 }
 
 /**
- * Looks hashes up in a part. Any damage that could hide an entry raises an error.
+ * Looks hashes up in a part. Any damage that could hide an entry raises an error, because a query would skip the
+ * file of a hidden entry.
  *
  * @param directory the directory of the part
  */
@@ -313,7 +317,7 @@ private[sparkzorder] final class PostingsReader(
     }
   }
 
-  /** Buckets that are near each other are read together. */
+  /** The first and the last bucket of each read. One read gets all buckets that are at most `Gap` bytes apart. */
   private def ranges(buckets: Seq[Int], directory: ShardDirectory): IndexedSeq[(Int, Int)] = {
     val out = mutable.ArrayBuffer.empty[(Int, Int)]
     buckets.foreach { b =>
@@ -336,10 +340,10 @@ private[sparkzorder] object PostingsReader {
   private val requests = new LongAdder
   private val bytes = new LongAdder
 
-  /** Reads of files of indexes of values in this JVM, and their bytes. */
+  /** The number of reads from indexes of values in this JVM, and the number of bytes read. */
   def reads: (Long, Long) = (requests.sum(), bytes.sum())
 
-  /** @param whole the length of the file, which saves a request to the file system */
+  /** @param whole the length of the file, for which the file system need not be asked */
   def read(path: Path, whole: Long, offset: Long, length: Int, conf: Configuration): Array[Byte] = {
     val fs = RawFiles.of(path, conf)
     val in = fs.openFile(path)

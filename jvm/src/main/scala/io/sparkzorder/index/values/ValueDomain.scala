@@ -69,9 +69,9 @@ private[sparkzorder] case object ByteStrings extends ValueDomain("bytes") {
 
 private[sparkzorder] object ValueDomain {
 
-  /** The domain of a type; None if values of the type are not indexed. */
+  /** The domain of a type; None if values of the type are not indexed, such as BOOLEAN and DATE. */
   def of(dataType: DataType): Option[ValueDomain] = dataType match {
-    // in some Spark versions CharType is a kind of string type
+    // before the case of strings, because CharType extends StringType in some Spark versions
     case _: CharType => None
     case ByteType | ShortType | IntegerType | LongType => Some(ExactNumbers(0))
     case d: DecimalType => Some(ExactNumbers(d.scale))

@@ -40,8 +40,8 @@ private[sparkzorder] final case class ColumnToRead(
     domain: ValueDomain)
 
 /**
- * The numbers of rows and NULLs that the footer of a file states. The job compares them with the rows that it
- * reads.
+ * The numbers of rows and NULLs in a file, according to its entry in the index. The job covers a file only if
+ * it reads the same numbers: a reader that left rows out would leave their values out of the index.
  *
  * @param path relative to the table's root
  * @param nulls the number of NULLs of each column; None if the job need not index the column in this file
@@ -186,7 +186,8 @@ private[sparkzorder] final class ValuesJob(
   private def written(path: Path, part: ValuesPart): WrittenPart = {
     val bytes = part.toBytes
     ExclusiveFile.write(fs, new Path(path, ValuesPart.Head), bytes)
-    // if Spark has run a task several times, the shard names the file of one attempt, and the others are deleted
+    // If Spark has run a task several times, each attempt has written a file. The shard names one of these
+    // files, and the others are deleted.
     val named = part.shards.map(_.name).toSet + ValuesPart.Head
     Try(fs.listStatus(path).filterNot(s => named(s.getPath.getName)).foreach(s =>
       fs.delete(s.getPath, false)))
@@ -300,8 +301,8 @@ private[sparkzorder] object ValuesJob {
   }
 
   /**
-   * Turns the rows of a task into pairs of a hash and a file. The pairs are packed in chunks, and each chunk is
-   * for one shard and has the shard's number. If there are n shards, they have the numbers 0 to n - 1. The last
+   * Turns the rows of a task into chunks, each with the number of the partition that gets the chunk. With n
+   * shards, the chunks 0 to n - 1 hold packed pairs of a hash and a file, for the shard of that number. The last
    * chunk has the number n, and holds the counts of rows and values.
    *
    * @param read the columns of the rows, by their positions among all drafts
@@ -325,8 +326,8 @@ private[sparkzorder] object ValuesJob {
     private var out: Iterator[(Int, Array[Long])] = Iterator.empty
     private var isOver = false
 
-    // for each column and slot, the last hash that went there and its file: a pair that was sent recently is not
-    // sent again
+    // A small table for each column, so that a pair that was sent recently is not sent again. The lowest bits of
+    // a hash choose its slot, which has the hash and the file of the last pair.
     private val recentHash = Array.fill(width)(new Array[Long](Recent))
     private val recentFile = Array.fill(width)(Array.fill(Recent)(-1))
 
@@ -380,6 +381,8 @@ private[sparkzorder] object ValuesJob {
       counts.toArray.flatMap { case (file, count) => file.toLong +: count }
   }
 
+  // the number of pairs in memory after which a task sends its chunks
   private val Buffered = 1 << 18
+  // the number of slots in the table of recent pairs
   private val Recent = 1 << 12
 }

@@ -39,8 +39,8 @@ private[sparkzorder] object CoveredFiles {
 }
 
 /**
- * What a part of an index of values says of itself. A part has the values of one column in some files.
- * It is a directory with this head and with the files of its shards.
+ * The head of a part of an index of values. A part has the values of one column in some files. It is a
+ * directory with a file for its head and a file for each shard that has entries.
  *
  * @param column the column's name
  * @param domain text of the [[ValueDomain]] in which values are equal
@@ -81,7 +81,7 @@ private[sparkzorder] final case class ValuesPart(
     var before = Array.emptyByteArray
     files.paths.indices.foreach { i =>
       val path = files.paths(i)
-      // paths of a table mostly begin alike
+      // a path is written without the bytes with which the path before begins, too
       val same = path.indices.find(k => k >= before.length || path(k) != before(k))
         .getOrElse(path.length)
       out.writeShort(math.min(same, Short.MaxValue.toInt))
