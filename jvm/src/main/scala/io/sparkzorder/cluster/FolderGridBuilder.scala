@@ -29,12 +29,14 @@ private[sparkzorder] final class FolderGridBuilder(
     stop: Int = 1,
     regions: Option[FolderGrid] = None) {
 
+  // with the values at which the regions were cut, so that these cuts have ranks
   private lazy val ranked: IndexedSeq[RankedColumn] = regions match {
     case None => sample.ranked
     case Some(grid) =>
       sample.ranked.zipWithIndex.map { case (r, c) => r.withValues(TopCuts.keysOf(grid, c)) }
   }
 
+  // the same ranks, with the shares of all rows of the folder
   private lazy val measured: IndexedSeq[RankedColumn] =
     if (kept.isEmpty) ranked
     else ranked.zip(kept).map { case (column, files) => column.among(rows, files) }
@@ -71,7 +73,11 @@ private[sparkzorder] final class FolderGridBuilder(
       if (kept.isEmpty) None else Some(cuts.leaves.map(leaf => types.indices.map(width(_, leaf)))))
   }
 
-  /** The side of a cell in one column: that of its sample, plus one row's share at either end. */
+  /**
+   * The side of a cell in one column: the interval of its sampled rows, longer at both ends by the mean distance
+   * between two sampled rows, because other rows may lie beyond the sampled ones. A side of one value stays as it
+   * is.
+   */
   private def side(c: Int, leaf: KdCuts.Leaf): Side = {
     val below = ranked(c).below
     val from = below(leaf.box.lowest(c)).toDouble / sample.rows
@@ -121,7 +127,7 @@ private final class BoundedColumn(
   def slotOf(cut: KdCuts.Node): Int =
     if (isAboveNull(cut)) 0 else 2 * java.util.Arrays.binarySearch(kept, cut.rank - 1) + 1
 
-  /** A cut between NULL and all values needs no bound. */
+  /** A cut between NULL and all values needs no bound, because the slot of NULL is -1 with any bounds. */
   private def isAboveNull(cut: KdCuts.Node): Boolean = cut.rank == 1 && !cut.isAtValue
 }
 

@@ -85,8 +85,8 @@ private[sparkzorder] final class KdCuts(
   /**
    * Cuts the rows in `from until until` of `rows` into `wanted` files.
    *
-   * @param turns number of turns to the right on the path from the root to this node; sibling cells
-   *   differ in this number
+   * @param turns number of turns to the right on the path from the root to this node. Sibling cells differ in
+   *   this number, so they try columns of equal width in different orders
    * @param boxes the recorded queries that meet the cell
    * @return the number of the new node, or the bitwise complement of the number of the new leaf
    */
@@ -132,8 +132,8 @@ private[sparkzorder] final class KdCuts(
   }
 
   /**
-   * The first even cut of a side that is about as wide as the widest side. Without such a cut, the best
-   * compromise between the width of the side and the evenness of the cut.
+   * The first even cut of a side that is about as wide as the widest side. If there is no such cut, the cut for
+   * which the width of the side, divided by the unevenness of the cut, is greatest.
    */
   private def bySides(
       from: Int,
@@ -194,8 +194,8 @@ private[sparkzorder] final class KdCuts(
   }
 
   /**
-   * Moves the rows whose rank is below `rank` to the front and keeps the order of both parts.
-   * Returns the position of the first row that was not moved to the front.
+   * Moves the rows whose rank is below `rank` to the front, and keeps the order of both parts. Returns the
+   * position at which the other rows begin.
    */
   private def partition(from: Int, until: Int, column: Int, rank: Int): Int = {
     val ranks = columns(column).ranks

@@ -41,8 +41,9 @@ private[sparkzorder] final class RuledFiles(
  *
  * The rule takes no sample, because the files to read are not chosen yet. It asks for the middle of each
  * file's range as a point query, counts the files that this query reads, and weights the count by the rows of
- * the file. (The ends of the ranges would do for the files of one run. Wide files of several runs overlap only
- * in part, so an end of one file often lies outside another file.) The new run is assumed to be ideal.
+ * the file. (With the ends of the ranges instead of their middles, the rule would count too few files. Wide files
+ * of several runs overlap only in part, so an end of one file often lies outside another file.) The new run is
+ * assumed to be ideal.
  *
  * @param columns ordering columns
  * @param targetBytes the wanted size of a file

@@ -21,15 +21,15 @@ import io.sparkzorder.util.OncePerJvm
  *  - its position on the Hilbert curve through its cell, as far as bits are left.
  *
  * Within a cell the range ids of the columns are computed anew, from the sides of the cell. The ids of the
- * widest side use the whole range of the bits. The ids of another side use a half, a quarter, an eighth, ...
- * of this range, whichever is nearest to the length of the side in relation to the widest side. So the halves,
- * quarters and eighths of the curve through the cell are halves, quarters and eighths of its rows, and pages
- * of such sizes are boxes that are about as long in every column. Above nine columns the curve is the Z-curve.
+ * widest side use all numbers that the bits can hold. If another side is about 2^h times shorter, its ids use a
+ * 2^h-th of these numbers. So a half, a quarter or an eighth of the curve through the cell holds as large a part
+ * of its rows, and a page of such a size is a box that is about as long in every column. Above nine columns the
+ * curve is the Z-curve.
  *
- * Immutable and safe for threads.
+ * Immutable and thread-safe.
  *
- * @param pages for each folder, into how many equal pages a file is divided, a power of two: the pieces of the
- *   curve that become pages are swept ([[PageSweep]]). Empty if nothing is known of pages
+ * @param pages for each folder, the number of equal pages of a file, a power of two. [[PageSweep]] orders the
+ *   rows of each page. Empty if the numbers of pages are not known
  */
 private[sparkzorder] final class Placement(grid: Grid, pages: IndexedSeq[Int] = IndexedSeq.empty)
     extends OncePerJvm {
@@ -160,8 +160,8 @@ private[sparkzorder] final class PlacedFolder private[sparkzorder] (
 /**
  * For each shuffle partition a BIGINT that Spark's hash partitioning sends to that partition.
  *
- * Before 4.1 (repartitionById), Spark does not let a caller choose the partition of a row.
- * `repartition(n, id)` hashes the ids, so that some partitions get the rows of two files and others none.
+ * Before 4.1 (repartitionById), Spark does not let a caller choose the partition of a row. `repartition(n, id)`
+ * hashes the numbers of the files, so some partitions would get the rows of two files, and others none.
  */
 private[sparkzorder] object PartitionKeys {
   // the seed of Spark's HashPartitioning
@@ -193,14 +193,14 @@ private[sparkzorder] object PartitionKeys {
  * The order of rows inside the pieces of a Hilbert curve that become pages.
  *
  * Pages have equally many rows, but the pieces do not, because the ranks of a sample are not exact. So a page
- * may end a little before or after its piece. Along the curve, the rows at an end of a piece lie in a corner,
- * and a tenth of the piece's rows spans a third of the piece's side there. So the rows of a piece do not follow
- * the curve. The half next to the face at which the curve enters is ordered by rising distance from this face,
- * the other half by falling distance from the face at which the curve leaves. A tenth of the rows then spans
- * about a tenth of the side. Rows at the same distance from a face keep the order of the curve. So rows with
- * the same values stay side by side, where they take fewer bytes.
+ * may get some rows of the piece before or after its own. Along the curve, the rows at an end of a piece lie in a
+ * corner, where a tenth of the piece's rows spans a third of the piece's side, and the range of the page would
+ * grow by this third. So the rows of a piece do not follow the curve. The half next to the face at which the curve
+ * enters is ordered by rising distance from this face, the other half by falling distance from the face at which
+ * the curve leaves. A tenth of the rows then spans about a tenth of the side. Rows at the same distance from a
+ * face keep the order of the curve. So rows with the same values stay side by side, where they take fewer bytes.
  *
- * Immutable and safe for threads. The tables are not serialised, so instances are small on the wire.
+ * Immutable and thread-safe. The tables are not serialised, so instances are small on the wire.
  *
  * @param pieceBits the curve has `2^pieceBits` pieces
  */
@@ -256,7 +256,10 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
     (piece.toLong << lowBits) | (key << (lowBits - KeyBits)) | (along >>> KeyBits)
   }
 
-  /** The distance of a row from a face of its piece: its share of the side, times `Whole`. Without a face `Whole`. */
+  /**
+   * The distance of a row from a face of its piece, as a share of the side, times `Whole`. It is `Whole` if the
+   * piece has no such face, because the curve begins or ends in the piece.
+   */
   private def distance(piece: Int, face: Int, ids: Array[Int]): Long =
     if (face < 0) Whole
     else {
@@ -288,8 +291,8 @@ private[cluster] final class PageSweep private (curve: HilbertCurve, pieceBits: 
 private[cluster] object PageSweep {
 
   /**
-   * More pieces would need large tables. A cell needs more pieces when one of its sides is narrow, as around a
-   * value that many rows have.
+   * With more pieces, the tables would be large. A cell needs more pieces than pages if one of its sides is narrow,
+   * as around a value that many rows have, because the cell then fills only a part of the curve.
    */
   val MaxBits = 12
 

@@ -110,7 +110,7 @@ private[sparkzorder] final class RankedColumn(
   def rankAt(share: Double): Int = {
     val wanted = nulls + share * (rows - nulls)
     var (low, high) = (1, math.max(1, sorted.weights.length))
-    // search the least rank with more than `wanted` rows up to this rank
+    // the least rank r such that more than `wanted` rows have a rank up to r
     while (low < high) {
       val middle = (low + high) >>> 1
       if (below(middle + 1) > wanted) high = middle else low = middle + 1

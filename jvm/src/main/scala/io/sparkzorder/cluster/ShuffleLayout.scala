@@ -30,8 +30,8 @@ private[sparkzorder] object ShuffleLayout {
     dataColumns(withPlaces(session, input, schema, columns, grid, _ => 1), schema)
 
   /**
-   * Like `byGrid`, but the place of each row stays as the last column. It is for a writer that ignores this
-   * column: to drop the column, Spark would copy each row.
+   * Like `byGrid`, but the place of each row stays as the last column, and the writer must ignore this column.
+   * If Spark dropped the column, it would copy each row.
    *
    * @param pagesOf returns for the number of rows of a file the number of its equal pages, a power of two
    * @return the data columns, then the place
@@ -47,7 +47,7 @@ private[sparkzorder] object ShuffleLayout {
     val placement = new Placement(grid, pages)
     val name = InputFrame.unused("_zorder_place", schema, session)
     val keys = columns.map(c => input.resolve(c.parts))
-    // the hash needs the position of the row, which is read only if one combination of values fills several files
+    // only the rows of a cell with several files need the hash, and with it the position of each row
     val heavy = grid.folders.flatten.exists(_.cells.exists(_.files > 1))
     val tie = InputFrame.unused("_zorder_tie", schema, session)
     val tied =

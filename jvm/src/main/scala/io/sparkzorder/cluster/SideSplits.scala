@@ -123,8 +123,8 @@ private[cluster] object SideSplits {
  */
 private[cluster] final class ColumnBalance(columns: IndexedSeq[RankedColumn], goal: CutGoal) {
 
-  // what point queries on each column read in the leaves so far, minus what they would read if the leaves
-  // were cubes of the same volume
+  // for each column, what point queries on it read in the leaves so far, minus what they would read if each leaf
+  // were a cube of the same volume
   private val excess = new Array[Double](columns.length)
 
   /** Notes a leaf. Sides of a single value are left out: they cannot be cut. */
