@@ -19,8 +19,8 @@ import io.sparkzorder.util.NameLookup
  *
  * A footer tells which columns have a Bloom filter, but not for how many values and for which rate of false
  * positives the filter was made. The filters of the new files are made for as many values as a row group has
- * rows, and for Parquet's default rate of 1 %. From 1.14 on, Parquet keeps the smallest filter that is large
- * enough for the values written. The settings of the table take precedence.
+ * rows, and for Parquet's default rate of 1 %. Parquet 1.14 and later then keeps the smallest filter that is large
+ * enough for the values written. Where the table has settings for its Bloom filters, these settings decide.
  *
  * @param settings the settings of Parquet's writer
  * @param columns the greatest number of columns that may have a filter
@@ -99,9 +99,9 @@ private[sparkzorder] object BloomFilters {
 
   /**
    * Sets the largest size of a filter to what the values of a row group need. A writer keeps all filters in
-   * memory beside the row group. So they take at most a quarter of the bytes of the row group, or a megabyte
-   * each, which is Parquet's default. That is enough: a value that is not in a dictionary takes more bytes in
-   * the row group than in the filter.
+   * memory beside the row group. So all filters together take at most a quarter of the bytes of the row group,
+   * but each may take a megabyte, which is Parquet's default. That is enough: a value that is not in a dictionary
+   * takes more bytes in the row group than in the filter.
    */
   def limitBytes(units: FileUnits, conf: Configuration): Unit = {
     val columns = conf.getInt(FittedColumns, 0)

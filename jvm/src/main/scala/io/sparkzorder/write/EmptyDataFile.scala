@@ -22,8 +22,8 @@ import io.sparkzorder.table.{DataFormat, OrcFiles, ParquetFiles}
 import io.sparkzorder.util.RawFiles
 
 /**
- * A data file without rows: the token of a run. Engines must be able to read it, because it can lie beside the
- * data.
+ * A data file without rows: the token of a run. Other engines must be able to read the token, because during a
+ * publish it lies beside the data files.
  */
 private[sparkzorder] object EmptyDataFile {
 

@@ -93,13 +93,13 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
   private def applyAny(fs: FileSystem, path: Path, wanted: Protection): Unit = {
     val status: FileStatus = fs.getFileStatus(path)
-    // the list of the new file was inherited from the directory's default list, which may name
-    // users that the lists of the replaced files do not name
+    // The new file has inherited a list from the default list of the directory. The default list may name users
+    // that the lists of the replaced files do not name.
     if (status.hasAcl) fs.removeAcl(path)
     wanted.group.filter(_ != status.getGroup).foreach(g =>
       ifAllowed(path)(fs.setOwner(path, null, g)))
     val allowed = wanted.ofGroup(fs.getFileStatus(path).getGroup)
-    // a list has the bits as well
+    // the list contains the bits, too
     if (allowed.entries.isEmpty) fs.setPermission(path, allowed.bits)
     else fs.setAcl(path, allowed.aclSpec.asJava)
     wanted.owner.filter(_ != status.getOwner).foreach(o =>
@@ -221,8 +221,8 @@ private[write] object Protection {
   /**
    * Returns a protection that allows only what every protection of `all` allows. None if one of
    * them is not known, or `all` is empty. If the protections differ, the access control lists are dropped.
-   * No user gets more rights by that, because `withoutEntries` removes from the bits what an entry of a
-   * list denied.
+   * No user gets more rights by that: what an entry denied to a user or a group, `withoutEntries` removes from the
+   * bits of the group and of all others.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {
     val known = all.flatten.distinct

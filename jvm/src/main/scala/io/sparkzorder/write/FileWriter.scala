@@ -27,12 +27,12 @@ import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
 /**
  * Files that a job wrote.
  *
- * @param files by committed tasks
- * @param shuffleBytes bytes that the job's shuffle wrote
+ * @param files the files of committed tasks
+ * @param shuffleBytes the number of bytes that the job's shuffle wrote
  */
 private[sparkzorder] final case class Written(files: Seq[WrittenFile], shuffleBytes: Long)
 
-/** Runs the job that writes a laid-out frame: task `i` writes file `i`, by Spark's file writer. */
+/** Runs the job that writes a laid-out frame by Spark's `FileFormatWriter`. Task `i` writes file `i`. */
 private[sparkzorder] object FileWriter {
 
   /**
@@ -185,9 +185,9 @@ private[sparkzorder] final case class IntoPlaces(
  * file, and reports the files to the driver. The driver uses only the files that committed tasks have
  * reported. No file is renamed here.
  *
- * Spark's commit coordinator must authorise an attempt. It authorises one attempt of each task, and none
- * after the job. So a late attempt, from a machine that hung, deletes its file. With INTO, files are
- * visible as soon as they are written, so the file of a second attempt would duplicate its rows.
+ * A task commits only if Spark's commit coordinator allows its attempt. The coordinator allows one attempt of
+ * each task, and none after the job. A refused attempt, for example on a machine that hung, deletes its file. With
+ * INTO, files are visible as soon as they are written, so the file of a second attempt would duplicate its rows.
  */
 private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
@@ -215,7 +215,8 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
       taskContext: TaskAttemptContext,
       dir: Option[String],
       ext: String): String = {
-    // one file per task: nothing may split a cell, neither dynamic partitions nor record limits
+    // a second file of a task would get the path of the first one, so neither dynamic partitions nor a limit of
+    // records may split the rows of a task
     require(dir.isEmpty && begun.isEmpty, s"task writes more than one file: $dir, $begun")
     if (places.isOver(taskContext.getConfiguration)) {
       throw new IOException("the statement has ended: this attempt comes too late")

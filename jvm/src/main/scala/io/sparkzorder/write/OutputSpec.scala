@@ -22,7 +22,7 @@ private[sparkzorder] trait OutputSpec {
    */
   def pagesOf(rows: Long): Int = 1
 
-  /** What the input files have and the new files lack; each is a part of a sentence. */
+  /** What the input files have and the new files will lack. Each text is a part of a sentence. */
   def lost: Seq[String]
 
   /** Spark's writer, configured to write such files. */
@@ -46,9 +46,9 @@ private[sparkzorder] final case class FileUnits(
     maxPageRows: Int) {
 
   /**
-   * The sizes for a file of exactly `rows` rows, so that its pages are equal, and its row groups, too. The
-   * file gets as many pages and row groups as were planned, unless they would become much larger or
-   * smaller.
+   * The sizes for a file of exactly `rows` rows, by which all its pages have equally many rows, and all its row
+   * groups, too. The file gets as many pages and row groups as were planned, unless they would become much larger
+   * or smaller.
    */
   def fitted(rows: Long): FileUnits = {
     val pages = pagesOf(rows)

@@ -72,7 +72,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
     conf.setLong(ParquetOutputFormat.BLOCK_SIZE, spec.units.rowGroupBytes)
     spec.bloomFilters.enable(conf)
     ParquetRewriteFormat.limitRows(spec.units, conf)
-    // every column gets min/max; Parquet drops both for a chunk where they have 4 KB together
+    // every column gets min and max; Parquet drops both from a chunk if they have 4 KB or more together
     conf.setBoolean("parquet.column.statistics.enabled", true)
     conf.setInt("parquet.statistics.truncate.length", ParquetRewriteFormat.MaxBoundBytes)
     conf.setInt("parquet.columnindex.truncate.length", ParquetRewriteFormat.MaxPageBoundBytes)
@@ -193,8 +193,8 @@ private[sparkzorder] object SerializedSchema {
  *
  * A task reads the rows of its file from the shuffle and sorts them. The sort ends only when all rows
  * are read, so Spark's own count of the rows read is complete before the first row is written. Only
- * the sizes of pages and row groups follow from it. A shuffle manager that does not count leaves the
- * planned sizes.
+ * the sizes of pages and row groups depend on this count. With a shuffle manager that does not count, the sizes
+ * are the planned ones.
  */
 private[write] object RowsOfTask {
 
@@ -213,8 +213,8 @@ private[write] object RowsOfTask {
  * this JVM is written plainly at once in the next files. Each [[Again]]th file is written with all
  * dictionaries, and a column that kept one in any row group keeps its dictionaries from then on.
  *
- * The inputs' footers would be an earlier source, but a wrong one: a column without a dictionary in
- * rows without order may well have one in rows that are clustered by a correlated column.
+ * The footers of the inputs are known earlier, but they would mislead: in rows without order, a column may have
+ * too many values for a dictionary, and in the same rows clustered by a correlated column it may have few.
  *
  * @param always columns that keep their dictionaries, as paths with dots: the ordering columns,
  *   which have few values in a file

@@ -66,8 +66,8 @@ private final class RewriteSupport(
 }
 
 /**
- * Writes rows without nested columns, at less cost than Spark's write support. With the settings that a
- * run pins ([[io.sparkzorder.conf.PinnedSession]]), both write the same values.
+ * Writes rows without nested columns in less time than Spark's write support. With the settings that a run pins
+ * ([[io.sparkzorder.conf.PinnedSession]]), both write the same values.
  *
  * Spark calls a function object for each value. The function differs from column to column, so the JVM
  * cannot compile it into the loop. Here the loop itself has a case for each kind of value.

@@ -17,10 +17,11 @@ import org.apache.spark.sql.types.{DataType, StructType}
 /**
  * A format whose tasks neither create nor complete a file after the statement has ended.
  *
- * With INTO, files are visible as soon as they are there. An attempt that hung while it sorted creates its file
- * with its first row. On an object store, each file appears when it is closed, and Spark closes the file of a
- * killed attempt before it deletes the file. If the process ends between the two, the file would stay and double
- * its rows.
+ * With INTO, files are visible as soon as they are there. A Parquet file is created with its first row, so an
+ * attempt that hung while it sorted would create its file late. (An ORC file is created with its writer, just after
+ * [[StagedCommitProtocol]] has checked that the statement has not ended.) On an object store, each file appears
+ * when it is closed, and Spark closes the file of a killed attempt before it deletes the file. If the process ends
+ * between the two, the file would stay and double its rows.
  */
 private[write] final class TimelyFormat(format: FileFormat, places: FilePlaces)
     extends FileFormat {
@@ -72,7 +73,7 @@ private[write] final class TimelyWriter(writer: OutputWriter, isLate: () => Bool
     writer.write(row)
   }
 
-  /** A late file stays open: to close the file would complete it. Spark deletes it then. */
+  /** A late file is not closed, because closing it would complete it. Spark then deletes the file. */
   override def close(): Unit = {
     requireInTime()
     writer.close()

@@ -32,8 +32,8 @@ import io.sparkzorder.util.{ColumnLookup, NameLookup}
  *   - The new bounds of such a leaf must lie inside the old bounds, if both sides have bounds.
  *     Bounds of strings and binaries are exempt, because some writers cut them.
  *
- * A leaf without such statistics (NaN, INT96, long strings, dates of the old calendar) is counted
- * and is not an error.
+ * A leaf may lack such statistics: a column with NaN, an INT96 column, long strings, dates of the old calendar.
+ * Such a leaf is counted, and is not an error.
  *
  * @param sameName tells whether two column names count as the same
  */
