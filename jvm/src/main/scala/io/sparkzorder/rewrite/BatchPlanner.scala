@@ -19,8 +19,8 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.sources._
 
 /**
- * Plans one batch. [[ClusterPlanner]] has the grid of the batch made, by which `cluster.Placement` places each
- * row. [[CompactPlanner]] joins small files and keeps the order of their rows.
+ * Plans one batch. The plan of [[ClusterPlanner]] has a grid, by which `cluster.Placement` places each row. The
+ * plan of [[CompactPlanner]] joins small files, and keeps the order of their rows.
  */
 private[rewrite] abstract class BatchPlanner {
 
@@ -218,7 +218,7 @@ private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
     files.filter(joined)
   }
 
-  /** Leaves out files that stay as they are: they require neither free space nor write access. */
+  /** Leaves out files that stay as they are, because such files need neither free space nor write access. */
   override def selectAll(chosen: IndexedSeq[FormatFile]): Selection = {
     val joined = rewritable(chosen)
     Selection(joined, if (joined.isEmpty) Some(nothingToDo) else None)

@@ -13,8 +13,8 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 
 /**
- * What a batch does to the files of its folders: it gives them their final layout, or is one of two passes
- * towards this layout.
+ * What a batch does to the files of its folders: either it gives them their final layout, or it is one of two
+ * passes that together give them this layout.
  *
  * @param planId the plan of a layout in two passes
  * @param number 1 or 2, for a layout in two passes
@@ -218,7 +218,7 @@ private[rewrite] final class Batches(
       regions: FolderGrid): Seq[Batch] =
     inOrder(files).map(Batch(_, Deal(plan, regions)))
 
-  /** Batches by time: files of similar times often have similar values, and so rows for few regions. */
+  /** Batches in the order of time: files of similar times often have similar values, so rows for few regions. */
   private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
     Batches.filled(files.sortBy(f => (f.writtenAt, f.path)), limit)(_.bytes)
 
@@ -230,8 +230,8 @@ private[rewrite] final class Batches(
     def divided =
       if (large.isEmpty) PlannedBatches(Nil)
       else inTwoPasses(large.flatten.toIndexedSeq).getOrElse(PlannedBatches(large.map(gather)))
-    // Large regions come last, and one new plan divides all of them. A statement that goes on after a crash
-    // then finds only one plan. DRY RUN has no later pass, so it predicts their batches now.
+    // Large regions wait until the others are laid out, and then one new plan divides all of them. So a statement
+    // that goes on after a crash finds only one plan. DRY RUN has no later pass, so it predicts their batches now.
     if (good.isEmpty || clauses.dryRun) PlannedBatches(good.map(gather)) + divided
     else PlannedBatches(good.map(gather), isDeferred = large.nonEmpty)
   }

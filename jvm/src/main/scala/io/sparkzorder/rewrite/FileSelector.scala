@@ -13,10 +13,10 @@ private[rewrite] final case class Selection(
     reason: Option[String] = None)
 
 /**
- * Selects the files that a run without FULL rewrites. If no folder has a file with the wanted layout, these are
- * all files. Otherwise these are the new files, and files that are worth merging with new files. A file is laid
- * out already if its commit recorded the wanted layout. If the history no longer has the commit, the ranges of its
- * files tell whether these files are well laid out.
+ * Selects the files that a run without FULL rewrites. If no folder has a file with the wanted layout, the run
+ * rewrites all files. Otherwise it rewrites the new files, and older files that are worth merging with them. A file
+ * is laid out already if its commit recorded the wanted layout. If the history no longer has the commit, the ranges
+ * of the files of this commit tell whether they are well laid out.
  *
  * @param wanted the layout of the run
  * @param mostBytes the greatest number of bytes of one folder that the run can lay out
@@ -112,7 +112,7 @@ private[rewrite] final class FileSelector(
 
     private lazy val excess: Double = rule.excess(ruled(others))
 
-    /** The goodInserts whose files are laid out about as well as the files of a run. */
+    /** The inserts whose files are laid out about as well as the files of a run ([[MergeRule.isGoodInsert]]). */
     private lazy val goodInserts: Set[String] =
       if (isFirstPass) Set.empty
       else {
@@ -123,7 +123,7 @@ private[rewrite] final class FileSelector(
 
     /**
      * True if no region of the unfinished plans is laid out yet, so that the first pass may still be under way.
-     * Inserts that are laid out well are not left out then, because the first pass takes all inputs of its plan.
+     * Then even well laid out inserts are rewritten, because the first pass takes all inputs of its plan.
      */
     private lazy val isFirstPass: Boolean = unfinished.nonEmpty && {
       val plans = unfinished.flatMap(_.dealt).map(_.plan).toSet

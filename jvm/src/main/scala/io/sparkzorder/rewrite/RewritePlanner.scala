@@ -83,8 +83,8 @@ private[rewrite] final class RewritePlanner(
    */
   def next(before: RewritePlan): RewritePlan = {
     val columns = before.snapshot.columns
-    // otherwise the runs that this statement has committed would count as conflicting runs of other
-    // statements
+    // `recover` notes the last record: otherwise the runs that this statement has committed would count as
+    // conflicting runs of other statements
     phases("list")(format.recover())
     val snapshot = phases("list")(format.list(format.ofSecondPass(statement)))
       .snapshot(columns.map(_.parts), settingsFor)
@@ -166,8 +166,8 @@ private[rewrite] final class RewritePlanner(
     val columns = snapshot.columns
     val weights = new WeightsOption(user, statement.settings).of(columns)
       .getOrElse(if (columns.isEmpty) Nil else order.weights)
-    // The first layout of a table is not a change of layout. Cutting the same columns anew for other
-    // queries, as AUTO may decide, is a change.
+    // The first layout of a table is not a change of layout. If AUTO cuts the same columns anew for other queries,
+    // this is a change.
     val since = lastOrder.fold(0L) { l =>
       val isSame = l.columns == columns.map(_.parts) && l.weights == weights
       if (isSame && !order.rewritesAll) l.sinceMs else startMs

@@ -39,7 +39,7 @@ private[rewrite] final class RewriteReport(
   private val plans = done.map(_.plan)
   private val replaced = done.flatMap(_.replaced)
 
-  /** For each batch, its inputs that are no files between two passes. */
+  /** For each batch, its inputs that were in the table before the statement, so none that the statement has dealt. */
   private val inputs: Seq[(BatchPlan, Seq[FormatFile])] = {
     lazy val before = considered.map(_.path).toSet
     plans.map(p => p -> p.files.filter(f => rounds.size == 1 || before(f.path)))
@@ -47,7 +47,10 @@ private[rewrite] final class RewriteReport(
 
   private val rewritten: Seq[FormatFile] = inputs.flatMap(_._2)
 
-  /** Counted where a batch has no file between two passes; the formats do not know the rows of each file. */
+  /**
+   * The number of rewritten rows. A batch without files between two passes has counted its rows. In any other
+   * batch, only the counts of the formats are known file by file, and they may include deleted rows.
+   */
   private def rows: Long = inputs.map { case (p, files) =>
     if (files.size == p.files.size) p.rows.sum else files.map(_.records).sum
   }.sum
@@ -66,8 +69,9 @@ private[rewrite] final class RewriteReport(
   private val newFiles: Seq[FormatFile] = added.flatMap(_._2).flatten
 
   /**
-   * A key by which folders are compared. Two folders of one listing may have the same name, so the folder itself
-   * is the key. Folders of different listings are different objects, so with several listings the name is the key.
+   * A key by which folders are compared. With one listing, the folder itself is the key, because two folders of
+   * a listing may have the same name. With several listings, the name is the key, because the same folder is a
+   * different object in each listing.
    */
   private def keyOf(folder: FormatFolder): Any = if (rounds.size == 1) folder else folder.name
 
@@ -158,7 +162,7 @@ private[sparkzorder] final case class ColumnGain(
 
 private[sparkzorder] object ColumnGain {
 
-  /** The numbers are sums of many fractions. Users should not see the digits of rounding errors. */
+  /** Rounds the numbers to six digits after the point. They are sums of many fractions, and the rest is error. */
   def rounded(name: String, before: Double, after: Double, ideal: Double): ColumnGain = {
     def short(files: Double): Double = math.rint(files * 1e6) / 1e6
     ColumnGain(name, short(before), short(after), short(ideal))

@@ -118,8 +118,8 @@ private[sparkzorder] class RewriteRunner(
     val plan = planner.plan()
     val mapTasks = new MapTasks(statement.session)
     val rounds = ArrayBuffer(Round(plan, batches(plan, statement, mapTasks)))
-    // The second of two passes. If a region is still too large, the second pass divides the region by two more
-    // passes.
+    // The second of two passes follows. If a region is still too large, further rounds divide it by two passes of
+    // its own.
     while (!clauses.dryRun && rounds.last.plan.planned.goesOn && rounds.last.done.nonEmpty) {
       val next = planner.next(rounds.last.plan)
       rounds += Round(next, batches(next, statement, mapTasks))
