@@ -174,7 +174,7 @@ private[sparkzorder] final class ColumnStorageUnits(
   val files: IndexedSeq[StorageUnit] = placed(c => Seq(c.whole))
   val rowGroups: IndexedSeq[StorageUnit] = placed(_.rowGroups)
 
-  /** None if page indexes were not read for every file. */
+  /** None if the page indexes of some file were not read. */
   val pages: Option[IndexedSeq[StorageUnit]] =
     if (own.forall(_.pages.isDefined)) Some(placed(_.pages.get)) else None
 
@@ -189,7 +189,7 @@ private[sparkzorder] final class ColumnStorageUnits(
   // one set of ranks for all kinds of units, so that ranks can be compared
   private val all = files ++ rowGroups ++ pages.getOrElse(Nil)
   private val span = spanOf(all)
-  // the smallest units of each file show most exactly where its rows lie
+  // of each file the smallest units, which show most exactly where its rows lie
   private val finest = positionsOfFinest.filter(i => all(i).stats.range.isDefined)
   private val spread = RowDistributionEstimate.of(
     span.ranks,

@@ -8,7 +8,7 @@ import io.sparkzorder.ordering.{BoundsIndex, ColumnRanks, SortedSample}
 import io.sparkzorder.table.stats.FileRange
 
 /**
- * The mean number of files that a point query reads if only min/max decide. The mean is over one
+ * The mean number of files that a point query reads if only min and max decide. The mean is over one
  * query for the value of each sampled row, so a frequent value counts as often as it occurs.
  */
 private[sparkzorder] object PointQueries {

@@ -16,8 +16,8 @@ import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrde
  *
  * The first guess spreads the rows of each unit evenly over the unit's range. If the rows of the
  * whole table then lie very unevenly in the range of a unit, the rows of that unit are spread
- * again, in proportion to the first guess for the whole table. If one stray value widens the range of a
- * unit, the rows of the unit then count where the table has most rows. (This is one step of the self-consistency
+ * again, in proportion to the first guess for the whole table. An example is a unit whose range one stray value
+ * has widened: its rows then count where the table has most rows. (This is one step of the self-consistency
  * algorithm of Turnbull, 1976, for observations that are known to lie in intervals. The step is not
  * applied to all units: it would count rows twice where neighbouring units overlap a little.)
  *
@@ -88,8 +88,8 @@ private[sparkzorder] object RowDistributionEstimate {
 }
 
 /**
- * An array of numbers. `add` adds a number to all elements of a range. Nothing is ever subtracted.
- * An array of differences would subtract, and the rounding error that remains of a large number
+ * An array of numbers. `add` adds a number to all elements of a range, and no method subtracts. An array of
+ * differences would add a large number at one position and subtract it at another: the rounding error that remains
  * would look like rows.
  */
 private[sparkzorder] final class RangeSums(length: Int) {
@@ -128,11 +128,11 @@ private[sparkzorder] final class RangeSums(length: Int) {
 }
 
 /**
- * Distances between the values of a column, in any unit. With these distances, an estimate can spread rows
- * evenly between two values.
+ * Distances between the values of a column, in any unit. An estimate needs them to spread rows evenly between two
+ * values.
  *
  * @param axis the positions of the values
- * @param extra the additional room of each value, for a column whose few values have many rows each
+ * @param extra the additional room of each value; above 0 for a column whose few values have many rows each
  */
 private[sparkzorder] final class ValueSpacing private (
     axis: ValueAxis,
