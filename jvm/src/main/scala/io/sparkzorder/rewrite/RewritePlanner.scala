@@ -196,7 +196,8 @@ private[rewrite] final class RewritePlanner(
 
   /**
    * Leaves out the finished files of plans in two passes that still have unfinished files. FULL continues such
-   * a plan, and does not rewrite the regions that are done.
+   * a plan, and does not rewrite the regions that are done. Only the files of a region with one key, which have no
+   * second pass, are dealt again.
    */
   private def withoutFinished(
       files: IndexedSeq[FormatFile],
