@@ -62,7 +62,7 @@ private[sparkzorder] final class MergeRule(
   /**
    * @param files all files of a folder
    * @param runOf the run that wrote each file; None for a new file
-   * @param inserts those of the runs that are inserts with [[isGoodInsert good]] files
+   * @param inserts the runs that are inserts with [[isGoodInsert good]] files
    * @return positions of the files to rewrite; empty when no file is new and there are no such inserts
    */
   def choose(

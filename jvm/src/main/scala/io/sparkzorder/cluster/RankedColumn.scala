@@ -34,7 +34,7 @@ private[sparkzorder] final class RankedColumn(
   override def ranked: RankedColumn = this
 
   /**
-   * The same sample with more values, so that cuts can lie at these values. The sample has no rows with them.
+   * The same sample with more values, so that cuts can lie at these values. No sampled row has such a value.
    *
    * @param keys see [[io.sparkzorder.ordering.BoundsIndex.key]]
    */

@@ -77,7 +77,7 @@ private[rewrite] abstract class BatchPlanner {
  * Assigns rows to files by the ordering columns: samples these columns, and cuts each folder by its
  * sample.
  *
- * @param queries recorded queries. The cuts of a batch of the whole table are chosen for them
+ * @param queries recorded queries, for which the cuts are chosen if a batch is the whole table
  */
 private[rewrite] final class ClusterPlanner(
     snapshot: TableSnapshot,

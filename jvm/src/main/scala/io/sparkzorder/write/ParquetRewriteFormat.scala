@@ -34,7 +34,7 @@ import io.sparkzorder.table.schema.KeptKeys
 /**
  * The form of a rewritten Parquet file.
  *
- * @param schema Parquet schema, that of the inputs
+ * @param schema the Parquet schema of the new files, which is made from the schemas of the inputs
  * @param keys footer key-values of the inputs, without Spark's own
  * @param bloomFilters columns that get a Bloom filter
  * @param units sizes of row groups and pages

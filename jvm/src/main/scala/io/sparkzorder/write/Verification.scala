@@ -106,8 +106,8 @@ private[sparkzorder] final class Verification(
   }
 
   /**
-   * Compares the number of values that are not NULL, if both sides have it. ORC has it, also inside
-   * lists and maps.
+   * Compares the number of values that are not NULL, if the footers of both sides have it. Footers of ORC have
+   * it, also for values inside lists and maps.
    */
   private def checkValues(
       folder: Path,

@@ -107,7 +107,7 @@ private[sparkzorder] object PostingsFormat {
   /** The number of bits that choose the bucket in a shard with `entries` entries. */
   def bucketBits(entries: Int): Int = (0 to 30).find(b => (entries >> b) <= EntriesOfBucket).get
 
-  /** If a value is in more files than this, it gets one entry that stands for all files of the part. */
+  /** A value that is in more files than this gets a single entry, which stands for all files of the part. */
   def mostFilesOfValue(files: Int): Int = math.max(files / 4, 256)
 
   /**

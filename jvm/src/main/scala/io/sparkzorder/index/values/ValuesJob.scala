@@ -71,7 +71,7 @@ private[sparkzorder] final class ValuesJob(
    * Runs the job. Fails if a file cannot be read.
    *
    * @param listed the files to read, at most [[PostingsFormat.MaxFiles]], as they were just listed
-   * @param files what is known of each of them
+   * @param files what the index says of each file, in the order of `listed`
    * @param unchanged called once after the job. Returns a test of a position in `listed`: true if the file at this
    *   position is still as it was listed
    * @return the parts, which are complete on disk. No index refers to them yet
@@ -206,9 +206,9 @@ private[sparkzorder] final case class WrittenPart(part: ValuesPart, headBytes: I
 private[sparkzorder] object ValuesJob {
 
   /**
-   * A file that cannot be read must fail the job. If it were skipped, one attempt of a task could count all
-   * rows of the file, and a later attempt, which Spark makes for a lost shuffle file, could send fewer
-   * values.
+   * A file that cannot be read must fail the job. If it were skipped, two attempts of a task could differ: the
+   * first one counts all rows of the file, and a second one, which Spark makes for a lost shuffle file, skips the
+   * file and sends fewer values. The file would then count as covered, although values of it are missing.
    */
   private val FailOnUnreadable =
     Map("ignoreCorruptFiles" -> "false", "ignoreMissingFiles" -> "false")
