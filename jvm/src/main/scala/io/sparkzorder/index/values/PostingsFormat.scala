@@ -44,8 +44,8 @@ private[sparkzorder] final case class PostingsFormat(
   def shardOf(hash: Long): Int = if (shardBits == 0) 0 else (hash >>> (64 - shardBits)).toInt
 
   /**
-   * A hash and a file in one number. The bits of the shard are left out at the top of the hash, and the file
-   * number replaces the lowest bits of what is left.
+   * A hash and a file in one number. The hash is moved up by the bits of its shard, which are dropped, and then
+   * the file number takes the place of the lowest bits.
    */
   def packed(hash: Long, file: Int): Long =
     ((hash << shardBits) >>> fileBits << fileBits) | file.toLong
