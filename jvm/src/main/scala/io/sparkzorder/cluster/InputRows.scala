@@ -58,8 +58,6 @@ private[sparkzorder] final class InputFrame(
   private def places: StructType =
     new StructType().add(folderColumn, IntegerType, false).add(fileColumn, IntegerType, false)
 
-  def file: Attribute = attribute(fileColumn)
-
   /**
    * A BIGINT that tells the rows of a file apart: the position of the row in its file, if Spark
    * offers this position, else an id that Spark counts up within a task. The position and the id

@@ -74,10 +74,14 @@ private[sparkzorder] final class MergeRule(
     else {
       val bySize = files.indices.filter(runOf(_).isDefined).groupBy(runOf(_)).values.toSeq
         .sortBy(own => (files.bytesOf(own), own.head))
-      // the smallest runs are merged in any case, as far as they fit, until MaxRuns earlier runs are left
-      val (small, runs) = bySize.splitAt(bySize.size - MergeRule.MaxRuns)
-      val first: Set[Int] = small.scanLeft(added.toSet[Int])(_ ++ _)
-        .takeWhile(fits(files, _)).lastOption.getOrElse(added.toSet[Int])
+      // The smallest runs are merged in any case, as far as they fit, until MaxRuns earlier runs are left. Without
+      // new files, the merged runs become one more run.
+      val tooMany = math.max(0, bySize.size - MergeRule.MaxRuns)
+      val (small, runs) =
+        bySize.splitAt(if (tooMany > 0 && added.isEmpty) tooMany + 1 else tooMany)
+      val gathered = small.scanLeft(files.bytesOf(added))((sum, r) => sum + files.bytesOf(r))
+      val merged = small.zip(gathered.tail).takeWhile(_._2 <= mostBytes).flatMap(_._1)
+      val first: Set[Int] = (added ++ merged).toSet
       val all = affordable(files, first, runs).scanLeft(first)(_ ++ _)
       val choices = all.head +: all.tail.takeWhile(fits(files, _))
       val overlap = new Overlap(files)

@@ -9,7 +9,7 @@ import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
@@ -30,6 +30,9 @@ private[sparkzorder] trait TargetAction {
 
   /** The statement's name in messages, such as UNDO LAYOUT. */
   def statement: String
+
+  /** This action on the partitions that the predicate of a WHERE chooses; itself if it takes no WHERE. */
+  def choosing(where: Option[Expression]): TargetAction = this
 
   /** Returns the command for a known target. Nothing is read or checked until the command runs. */
   def command(target: Target): LogicalPlan

@@ -143,7 +143,7 @@ private[sparkzorder] object IndexCache {
   private[index] val Files = -1
   private[index] val Values = -3
 
-  private val parts = new WeightedCache[CacheKey, Sized](_.bytes, resists = true)
+  private val parts = new WeightedCache[CacheKey, Sized](_.bytes)
 
   /**
    * Returns a part of an index, and loads the part if the cache does not hold it.

@@ -39,8 +39,12 @@ private[sparkzorder] final case class OptimizeTable(
  *
  * @param child the target: Spark's unresolved table, [[PathTable]] or [[PathOrTable]]
  * @param action what the statement does with the target
+ * @param where the WHERE predicate; an expression of the plan, so that Spark binds its parameters
  */
-private[sparkzorder] final case class TargetStatement(child: LogicalPlan, action: TargetAction)
+private[sparkzorder] final case class TargetStatement(
+    child: LogicalPlan,
+    action: TargetAction,
+    where: Option[Expression] = None)
     extends UnaryNode {
   override def output: Seq[Attribute] = Nil
   // replaced by ResolveZOrderStatements as soon as the child is known

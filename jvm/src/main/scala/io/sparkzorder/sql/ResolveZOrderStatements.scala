@@ -13,6 +13,7 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.TableIdentifier
 import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern.PARAMETER
@@ -39,14 +40,14 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       s.copy(child = pathOrTable(parts, "OPTIMIZE"))
     case s @ OptimizeTable(PathTable(path, _), _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(s"delta.${quoteIdentifier(path)}"))
-    case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s) =>
+    case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s.where) =>
       val target = PathTarget(path, format)
       (if (isDelta(target)) deltaPath(s, target).orElse(planOfDelta(other))
        else icebergPath(s, target))
         .getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(fullName(r)))
-    case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s) =>
+    case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s.where) =>
       catalogTable(r) match {
         case Some(table) => command(s, PlainTable(CatalogTarget(table)))
         case None =>
@@ -55,12 +56,13 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
           val plan = if (known == "delta") own.orElse(planOfDelta(other)) else own
           plan.getOrElse(refuse(s, r, known))
       }
-    case s @ TargetStatement(PathOrTable(parts), action) =>
+    case s @ TargetStatement(PathOrTable(parts), action, _) =>
       s.copy(child = pathOrTable(parts, action.statement))
-    case TargetStatement(PathTable(path, format), action) =>
-      val target = PathTarget(path, format)
+    case TargetStatement(PathTable(path, format), unbound, where) if isBound(where) =>
+      val (target, action) = (PathTarget(path, format), unbound.choosing(where))
       onWorkload(action, openedPath(target)).getOrElse(action.command(target))
-    case TargetStatement(r: ResolvedTable, action) =>
+    case TargetStatement(r: ResolvedTable, unbound, where) if isBound(where) =>
+      val action = unbound.choosing(where)
       catalogTable(r) match {
         case Some(table) => action.command(CatalogTarget(table))
         case None =>
@@ -187,7 +189,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     else PathTable(parts.last, DataFormat.named(parts.head).getOrElse(ParquetFiles))
 
   // on Spark 3.5 and 4.0 the analyzer binds parameters, and may call this rule before
-  private def isBound(s: OptimizeTable): Boolean = !s.where.exists(_.containsPattern(PARAMETER))
+  private def isBound(where: Option[Expression]): Boolean =
+    !where.exists(_.containsPattern(PARAMETER))
 
   private def command(s: OptimizeTable, target: OptimizeTarget): LogicalPlan =
     OptimizeCommand(target, s.where.map(WherePredicate(_)), s.clauses)

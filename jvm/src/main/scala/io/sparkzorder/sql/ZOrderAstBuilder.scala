@@ -38,7 +38,7 @@ import io.sparkzorder.commands.index.{
 }
 import io.sparkzorder.commands.layout.ShowLayout
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.sources.{OptimizeClauses, WherePredicate}
+import io.sparkzorder.sources.OptimizeClauses
 import io.sparkzorder.sql.parser.ZOrderSqlBaseBaseVisitor
 import io.sparkzorder.sql.parser.ZOrderSqlBaseParser._
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
@@ -111,7 +111,8 @@ private[sql] final class ZOrderAstBuilder(
     for (full <- where.flatMap(_.full)) {
       throw ZOrderParser.syntaxError(full, "PUBLISH LAYOUT does not support FULL")
     }
-    onTarget(ctx.target(), PublishLayout(where.map(w => WherePredicate(w.condition))))
+    val action = PublishLayout(None)
+    TargetStatement(target(ctx.target(), action.statement), action, where.map(_.condition))
   }
 
   override def visitVacuumLayout(ctx: VacuumLayoutContext): LogicalPlan =

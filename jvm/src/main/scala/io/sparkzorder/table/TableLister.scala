@@ -81,7 +81,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
       choose: TableFiles => TableFiles): TableFiles = {
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val partitions = session.sessionState.catalog.listPartitions(table.identifier)
-    FileChecks.checkPartitions(target, partitions)
+    // Spark reads a partition of its own tables by the provider of the table, whatever SerDe Hive's metastore notes
+    if (CatalogTarget(table).isHiveFormat) FileChecks.checkPartitions(target, partitions)
     val located = partitions.map { p =>
       val path = new Path(p.location)
       path.getFileSystem(conf).makeQualified(path) -> p
@@ -159,7 +160,7 @@ private[sparkzorder] object TableLister {
   def isData(f: FileStatus): Boolean = {
     val name = f.getPath.getName
     !(name.startsWith("_") && !name.contains("=")) && !name.startsWith(".") &&
-    !TokenFile.isOne(name)
+    !name.endsWith("._COPYING_") && !TokenFile.isOne(name)
   }
 }
 

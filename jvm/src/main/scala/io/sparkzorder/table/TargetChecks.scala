@@ -261,22 +261,26 @@ private[sparkzorder] object TargetChecks {
     ancestors.foreach { dir =>
       tableMarkers
         .find(m => exists(fs, new Path(dir, m)))
-        .orElse(if (isIcebergRoot(fs, dir)) Some("metadata") else None)
+        .orElse(if (isReadableIcebergRoot(fs, dir)) Some("metadata") else None)
         .foreach(m => throw ZOrderErrors.pathInTable(root.toString, dir.toString, m))
     }
   }
 
-  /** True when the directory may be an Iceberg table. False also if an error prevents the look. */
+  /**
+   * True when the directory may be an Iceberg table. An error is thrown: the files of an Iceberg table must not be
+   * replaced only because the user may not list its metadata.
+   */
   private[table] def isIcebergRoot(fs: FileSystem, dir: Path): Boolean = {
     val metadata = new Path(dir, "metadata")
-    exists(fs, metadata) && {
-      try fs.listStatus(metadata).exists { s =>
-          val n = s.getPath.getName
-          n == "version-hint.text" || n.endsWith(".metadata.json")
-        }
-      catch { case _: java.io.IOException => false }
+    fs.exists(metadata) && fs.listStatus(metadata).exists { s =>
+      val n = s.getPath.getName
+      n == "version-hint.text" || n.endsWith(".metadata.json")
     }
   }
+
+  private def isReadableIcebergRoot(fs: FileSystem, dir: Path): Boolean =
+    try isIcebergRoot(fs, dir)
+    catch { case _: java.io.IOException => false }
 
   // false after any error: the user may have no right to read an ancestor, which then counts as an ordinary directory
   private def exists(fs: FileSystem, path: Path): Boolean =

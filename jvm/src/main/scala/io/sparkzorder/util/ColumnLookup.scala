@@ -55,16 +55,11 @@ private[sparkzorder] final class NameLookup(
 private[sparkzorder] object NameLookup {
 
   /**
-   * A form of the name that is equal for all names that `equalsIgnoreCase` takes for equal. Letters of two chars, such
-   * as those of Deseret, are an exception: `equalsIgnoreCase` ignores their case since Java 16.
+   * A form of the name that is equal for all names that `equalsIgnoreCase` takes for equal. Since Java 16
+   * `equalsIgnoreCase` ignores the case of letters of two chars, too, such as those of Deseret.
    */
   def folded(name: String): String = {
-    val chars = name.toCharArray
-    var i = 0
-    while (i < chars.length) {
-      chars(i) = Character.toLowerCase(Character.toUpperCase(chars(i)))
-      i += 1
-    }
-    new String(chars)
+    val points = name.codePoints.map(c => Character.toLowerCase(Character.toUpperCase(c))).toArray
+    new String(points, 0, points.length)
   }
 }

@@ -14,12 +14,14 @@ import java.util.concurrent.atomic.{
 
 import org.apache.hadoop.security.UserGroupInformation
 
+import org.apache.spark.sql.SparkSession
+
 /**
  * Applies a function to many files, several at a time, because a call to a file system mostly waits. The calling
  * thread works, too. So the function may itself use this object, and does not wait for a free thread.
  *
- * The other threads belong to a pool. The function must not ask for the current session or its settings: a thread of
- * the pool has those of the caller that was there when the thread was made.
+ * The other threads belong to a pool, and have no session. So the function must not ask for the current session or
+ * for its settings.
  */
 private[sparkzorder] object ManyFiles {
   private val Threads = 16
@@ -38,7 +40,13 @@ private[sparkzorder] object ManyFiles {
     new ThreadFactory {
       private val number = new AtomicInteger
       override def newThread(body: Runnable): Thread = {
-        val thread = new Thread(body, s"zorder-files-${number.incrementAndGet()}")
+        // a thread inherits the session and the class loader of its maker, and would keep them for ever
+        val work: Runnable = () => {
+          SparkSession.clearActiveSession()
+          body.run()
+        }
+        val thread = new Thread(work, s"zorder-files-${number.incrementAndGet()}")
+        thread.setContextClassLoader(getClass.getClassLoader)
         thread.setDaemon(true)
         thread
       }

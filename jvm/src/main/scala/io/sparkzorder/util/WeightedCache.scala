@@ -10,19 +10,17 @@ import scala.collection.JavaConverters._
 /**
  * Values in memory up to a total weight. Values do not expire, so a value that changes needs a new key.
  *
- * The least recently used values are removed first. In a cache that `resists`, a new value replaces only
- * values that were not used since the key of the new value was last used. So if queries use more values in turn
- * than fit, some values stay, and the others are loaded each time. Without this rule, each value would replace
- * the value that is needed next.
+ * The least recently used values are removed first. A value that is loaded replaces only values that were not used
+ * since the key of the new value was last used. So if queries use more values in turn than fit, some values stay, and
+ * the others are loaded each time. Without this rule, each value would replace the value that is needed next. A
+ * value that is [[put]] may replace any other. No value makes room for one that does not fit even then.
  *
  * Thread-safe. A value is loaded once, outside the lock, so only threads that need the same value wait. Guava's
  * and Caffeine's caches have one fixed limit. Here each call passes its own limit, a setting of its session.
  *
  * @param weigh the weight of a value, positive
  */
-private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
-    weigh: V => Long,
-    resists: Boolean = false) {
+private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long) {
 
   /** @param previous the time of the previous use of the key, as a count of all uses of the cache */
   private final class Slot(load: () => V, val previous: Long) {
@@ -82,18 +80,16 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
   private def find(key: K): Option[Slot] = slots.synchronized(Option(slots.get(key)))
 
   /** @return the time of the previous use of the key; -1 if it was not used before, or too long ago */
-  private def countUse(key: K): Long =
-    if (!resists) Long.MaxValue
-    else {
-      uses += 1
-      val before = Option(lastUses.put(key, uses))
-      if (lastUses.size > WeightedCache.RememberedUses) {
-        val eldest = lastUses.keySet.iterator()
-        eldest.next()
-        eldest.remove()
-      }
-      before.getOrElse(-1L)
+  private def countUse(key: K): Long = {
+    uses += 1
+    val before = Option(lastUses.put(key, uses))
+    if (lastUses.size > WeightedCache.RememberedUses) {
+      val eldest = lastUses.keySet.iterator()
+      eldest.next()
+      eldest.remove()
     }
+    before.getOrElse(-1L)
+  }
 
   /** Counts the weight of a value that was loaded. Makes room for the value, or does not keep it. */
   private def account(key: K, slot: Slot, value: V, limit: Long): Unit = slots.synchronized {
@@ -105,7 +101,7 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](
           .filter { case (_, s) => (s ne slot) && s.weight >= 0 && s.used < slot.previous }
         val fits = slot.weight <= limit &&
           total - others.map(_._2.weight).sum <= limit
-        val victims = if (fits || !resists) others.iterator else Iterator.empty
+        val victims = if (fits) others.iterator else Iterator.empty
         while (total > limit && victims.hasNext) remove(victims.next())
         if (total > limit) remove(key -> slot)
       }

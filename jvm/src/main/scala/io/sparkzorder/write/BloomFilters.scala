@@ -68,9 +68,12 @@ private[sparkzorder] object BloomFilters {
       columns.filter(c => names(c.getPath.toSeq.map(NameLookup.folded))).partition(canHave)
     val enabled = kept.map(c => settingOf(c) -> "true").toMap
     val lost = notKept.filterNot(c => ofTable.contains(settingOf(c))).map(nameOf)
-    // Parquet puts no BOOLEAN into its filter, which would be empty
-    val never = columns.filter(_.getPrimitiveType.getPrimitiveTypeName == BOOLEAN)
-      .map(c => settingOf(c) -> "false")
+    // Parquet puts no BOOLEAN into its filter, which would be empty. A setting for all columns gives no filter
+    // to a floating-point column.
+    val never = columns.filter { c =>
+      val ofParquet = c.getPrimitiveType.getPrimitiveTypeName
+      ofParquet == BOOLEAN || floats(ofParquet) && !ofTable.contains(settingOf(c))
+    }.map(c => settingOf(c) -> "false")
     val settings =
       if (enabled.isEmpty && ofTable.isEmpty) Map.empty[String, String]
       else enabled ++ ofTable ++ never
@@ -87,8 +90,11 @@ private[sparkzorder] object BloomFilters {
    * column by its path with dots, so a name with a dot is not found.
    */
   private def canHave(column: ColumnDescriptor): Boolean =
-    !Set(BOOLEAN, FLOAT, DOUBLE)(column.getPrimitiveType.getPrimitiveTypeName) &&
+    column.getPrimitiveType.getPrimitiveTypeName != BOOLEAN &&
+      !floats(column.getPrimitiveType.getPrimitiveTypeName) &&
       !column.getPath.exists(_.contains('.'))
+
+  private val floats = Set(FLOAT, DOUBLE)
 
   private def nameOf(column: ColumnDescriptor): String = column.getPath.mkString(".")
 

@@ -193,7 +193,8 @@ private[write] final case class Protection(
     if (entries.isEmpty) bits
     else {
       val mask = bits.getGroupAction
-      val named = entries.filter(_.getName != null).map(_.getPermission)
+      // the mask limits the named users and groups, too
+      val named = entries.filter(_.getName != null).map(_.getPermission.and(mask))
       val unnamed = entries
         .find(e => e.getName == null && e.getType == AclEntryType.GROUP)
         .map(_.getPermission).getOrElse(FsAction.NONE)

@@ -76,6 +76,8 @@ private[sparkzorder] object FileUnits {
   // each column chunk has a dictionary of its own, so small row groups would repeat dictionaries
   private val MinRowGroupBytes: Long = 1L << 20
   private val MaxRowGroups = 4
+  // the greatest power of two that is an Int
+  private val MaxUnits = 1 << 30
   // the planned units are larger by this factor than the mean needs, so that most files have no small last
   // row group
   private val Slack = 1.1
@@ -96,11 +98,16 @@ private[sparkzorder] object FileUnits {
   def of(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = of(
     rows,
     bytesPerRow,
-    maxPageRows = conf.getInt(
-      ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT,
+    maxPageRows = positive(
+      conf.getInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, 0),
       ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT),
-    maxRowGroupBytes =
-      conf.getLong(ParquetOutputFormat.BLOCK_SIZE, ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
+    maxRowGroupBytes = positive(
+      conf.getLong(ParquetOutputFormat.BLOCK_SIZE, 0L),
+      ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
+
+  /** The value of a setting, or the default if the setting is not set or limits nothing. */
+  private def positive[T](value: T, default: T)(implicit order: Numeric[T]): T =
+    if (order.toLong(value) > 0) value else default
 
   /** Like `of`, for the stripes and strides of ORC, with the limits in ORC's own settings. */
   def ofOrc(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {
@@ -110,7 +117,9 @@ private[sparkzorder] object FileUnits {
       bytesPerRow,
       // a setting of 0 switches strides off, and our files need them
       maxPageRows = if (largest < MinStride) DefaultStride else largest,
-      maxRowGroupBytes = OrcConf.STRIPE_SIZE.getLong(conf))
+      maxRowGroupBytes = positive(
+        OrcConf.STRIPE_SIZE.getLong(conf),
+        OrcConf.STRIPE_SIZE.getDefaultValue.asInstanceOf[Long]))
     val stride = math.max(MinStride, units.pageRows)
     units.copy(pageRows = stride, rowGroupRows = math.max(stride, units.rowGroupRows))
   }
@@ -137,7 +146,7 @@ private[sparkzorder] object FileUnits {
   /** The least power of two that is not below `x`, and not below 1. */
   private def powerOfTwo(x: Double): Int = {
     var p = 1
-    while (p < x) p *= 2
+    while (p < x && p < MaxUnits) p *= 2
     p
   }
 }

@@ -40,8 +40,8 @@ class WeightedCacheSuite extends AnyFunSuite {
     assert(c.get("b") === None && c.get("c") === Some("1"))
   }
 
-  test("a cache that resists: of values that are used in turn and do not fit, some stay") {
-    val c = new WeightedCache[String, String](_.length.toLong, resists = true)
+  test("of values that are used in turn and do not fit, some stay") {
+    val c = cache
     var loads = 0
     def use(key: String): Unit = {
       val _ = c.getOrLoad(key, 9) {

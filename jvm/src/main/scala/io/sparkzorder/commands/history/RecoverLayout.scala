@@ -9,6 +9,7 @@ import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.Row
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
@@ -78,6 +79,8 @@ private[sparkzorder] final case class PublishLayout(where: Option[WherePredicate
     extends TableAction {
   override def statement: String = "PUBLISH LAYOUT"
   override def schema: StructType = PublishLayout.schema
+  override def choosing(where: Option[Expression]): PublishLayout =
+    copy(where.map(WherePredicate(_)))
   override def description(target: Target): String =
     s"PublishLayout ${target.name}" + where.fold("")(w => s" WHERE $w")
 

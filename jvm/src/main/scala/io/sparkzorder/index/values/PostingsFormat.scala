@@ -277,11 +277,13 @@ private[sparkzorder] final class PostingsReader(
    * @param directories gives the directory of a shard
    */
   def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit =
-    hashes.groupBy(format.shardOf).toSeq.sortBy(_._1).foreach { case (shard, same) =>
-      if (part.shards(shard).entries > 0) {
-        inShard(shard, same.map(format.packed(_, 0)), directories(shard))(found)
-      }
-    }
+    ManyFiles.map(hashes.groupBy(format.shardOf).toSeq.filter { case (shard, _) =>
+      part.shards(shard).entries > 0
+    }) { case (shard, same) =>
+      val files = Array.newBuilder[Int]
+      inShard(shard, same.map(format.packed(_, 0)), directories(shard))(files += _)
+      files.result()
+    }.foreach(_.foreach(found))
 
   private def inShard(shard: Int, packed: Array[Long], directory: ShardDirectory)(
       found: Int => Unit): Unit = {

@@ -133,6 +133,11 @@ private[sparkzorder] object ValuesPart {
     }
     val inflated = new InflaterInputStream(new ByteArrayInputStream(bytes, 0, end))
     val in = new DataInputStream(new BufferedInputStream(inflated))
+    try parse(in, name)
+    finally in.close()
+  }
+
+  private def parse(in: DataInputStream, name: String): ValuesPart = {
     val version = in.readInt()
     if (version != Version) throw new IOException(s"$name has the unknown version $version")
     val id = new UUID(in.readLong(), in.readLong())

@@ -129,7 +129,7 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
       val bytes = GridCodec.write(grid)
       if (state.fs.exists(state.home)) {
         state.fs.mkdirs(directory)
-        ExclusiveFile.write(state.fs, file, bytes)
+        ExclusiveFile.replace(state.fs, file, bytes, conf)
       }
     } catch {
       case NonFatal(e) => logWarning(s"the grid $file was not written: ${e.getMessage}")
