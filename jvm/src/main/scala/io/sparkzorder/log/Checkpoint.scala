@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.Path
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util.Json
 
-/** A file that an earlier run replaced, as it was listed. */
+/** A file that an earlier run replaced, by the name, length and time with which it was listed. */
 private[sparkzorder] final case class PastFile(name: String, length: Long, modified: Long)
 
 /** Files of one folder that earlier runs replaced and whose rows are now in the files of a single run. */
@@ -22,8 +22,8 @@ private[sparkzorder] final case class PastFolder(folder: String, files: Seq[Past
  * @param whole true while the whole record is needed, and its file stays. False when the entry lists only
  *   the files that the run added and that no later run replaced; the file of the record is not needed then
  * @param conflict true when the run met a conflict; its record stays whole
- * @param past files that earlier runs replaced by the inputs of this run, directly or in several steps, and, if
- *   the record is not whole, these inputs themselves. By this list, a reader recognises old files that were
+ * @param past the files from which earlier runs made the inputs of this run, directly or in several steps. If the
+ *   record is not whole, the list has these inputs, too. By this list, a reader recognises old files that were
  *   restored from a backup beside the newer files
  */
 private[sparkzorder] final case class CheckpointEntry(
@@ -34,17 +34,17 @@ private[sparkzorder] final case class CheckpointEntry(
     past: Seq[PastFolder] = Nil)
 
 /**
- * `_zorder/_commits/_checkpoint_<n>`: what is still needed of the records up to number n, in one file. All
- * these runs are published.
+ * `_zorder/_commits/_checkpoint_<n>`: what is still needed of the records up to number n, in one file. No process
+ * has to publish any of these runs.
  *
- * A record file up to n that the checkpoint does not hold whole is ignored. Either it is about to be removed,
- * or a process created it that did not know that its number was used before.
+ * Readers ignore a record file up to n if the checkpoint does not hold the record whole. Such a file is about to
+ * be removed, or was created by a process that did not know that its number had been used before.
  *
  * @param version the version of the format; a newer version is not read
  * @param upTo the number of the last record that the checkpoint covers
- * @param next the run of record upTo + 1. A checkpoint is valid only beside that record. Otherwise a delayed
- *   process has written the checkpoint for a table that was overwritten since
- * @param checked how many added files were known when a writer of checkpoints last listed the folders for them
+ * @param next the run of record upTo + 1. A checkpoint is valid only beside that record. If record upTo + 1 is
+ *   of another run, a delayed process has written the checkpoint for a table that was overwritten since
+ * @param checked how many added files were known when a writer of checkpoints last looked whether they still exist
  * @param records ascending by number
  */
 private[sparkzorder] final case class Checkpoint(
@@ -74,9 +74,9 @@ private[sparkzorder] object Checkpoint {
   def toJson(checkpoint: Checkpoint): Array[Byte] = Json.mapper.writeValueAsBytes(checkpoint)
 
   /**
-   * A checkpoint of a known version, each of whose records passes the check of records.
+   * Parses a checkpoint, and checks its version and each of its records.
    *
-   * @throws java.io.IOException if the text is no such checkpoint
+   * @throws java.io.IOException if the text is not such a checkpoint
    */
   def fromJson(json: Array[Byte], upTo: Long): Checkpoint = {
     val tree = Json.mapper.readTree(json)

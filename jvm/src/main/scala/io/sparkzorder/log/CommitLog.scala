@@ -20,31 +20,29 @@ import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
  * A committed record in the memory of a reader, with what the reader has found out about its files. A
  * record never changes, so it is read once.
  *
- * @param record null for a record that cannot be read, but has a mark that its run is done
- * @param changes empty for a record that ends a dead run, and for a record that cannot be read
+ * @param record null if the record cannot be read although its run is marked done
+ * @param changes the changes of a run that exchanges files; empty for any other record. For a record from a
+ *   checkpoint, the replaced files include [[CheckpointEntry.past]]
  */
 private[sparkzorder] final class KnownRecord(
     val number: Long,
     val record: Record,
     val changes: Seq[FolderChange]) {
 
-  /** The changes of a run in shadow mode; empty for any other run. */
+  /** The changes of a run in shadow mode; empty for any other record. */
   val shadow: Seq[FolderChange] = if (record != null && record.makesShadow) record.changes else Nil
 
   private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
 
-  /** True when an earlier read has found the file of this name nowhere in the table. */
+  /** True if an earlier read searched the whole table for the file and did not find it. */
   def isGone(folder: String, name: String): Boolean = gone.contains(folder -> name)
 
-  /**
-   * Remembers that a file was found nowhere, so that later reads do not search the whole table for it
-   * again.
-   */
+  /** Remembers that a file was found nowhere, so that later reads do not search the whole table again. */
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
 
   private val places = new ConcurrentHashMap[String, String]
 
-  /** Where a folder of this run was seen last, if another program has moved the folder. */
+  /** The path at which a folder of this run was last found, if another program has moved the folder. */
   def movedTo(folder: String): Option[String] = Option(places.get(folder))
 
   def markMoved(folder: String, to: String): Unit = {
@@ -54,7 +52,10 @@ private[sparkzorder] final class KnownRecord(
 
 private[sparkzorder] object KnownRecord {
 
-  /** A record from a checkpoint, with all files that its run and earlier runs have replaced. */
+  /**
+   * A record from a checkpoint. Files that earlier runs replaced count as replaced by its run, because the files
+   * of its run have their rows.
+   */
   def apply(entry: CheckpointEntry): KnownRecord = {
     val known = KnownRecord(entry.number, entry.record)
     val past = entry.past.map(p =>
@@ -94,7 +95,7 @@ private[sparkzorder] final case class RecordId(
  * The checkpoints and the records in `_commits`, both ascending by number. If two logs have equal files, the
  * logs are equal.
  *
- * @param records the records, and for each whether there is a mark that its run is published
+ * @param records the records, each with true if the file of its mark (`_<n>_done`) exists
  */
 private[sparkzorder] final case class LogFiles(
     checkpoints: Seq[RecordId],
@@ -110,7 +111,7 @@ private[sparkzorder] final case class LogFiles(
 private[sparkzorder] object LogFiles {
   private val RecordName = "_([1-9][0-9]{0,17})".r
 
-  /** The number of a record by the name of its file; None for another file, also for a copy such as `_05`. */
+  /** The number in the name of a record file. None for other names, also for `_05`, the name of no record. */
   def numberOf(name: String): Option[Long] = name match {
     case RecordName(number) => Some(number.toLong)
     case _ => None
@@ -118,7 +119,7 @@ private[sparkzorder] object LogFiles {
 
   def doneMark(number: Long): String = s"_${number}_done"
 
-  /** True for the name of a file that [[LogFiles]] contains. */
+  /** True for the name of a checkpoint, a record or a mark that a run is done. */
   def isRelevant(name: String): Boolean =
     Checkpoint.numberOf(name).isDefined || numberOf(name.stripSuffix("_done")).isDefined
 }
@@ -127,8 +128,9 @@ private[sparkzorder] object LogFiles {
  * A record after the checkpoint, or a record in the checkpoint whose run met a conflict.
  *
  * @param isDone true when no process has to publish the run any more
- * @param isSettled true when the run is done without a conflict. A run with a conflict is never settled: a
- *   listing of any age may lack files that the run hid and has given back since
+ * @param isSettled true when the run is done without a conflict. A run with a conflict is never settled, because
+ *   readers need its record for ever: a listing that Spark has held since the conflict lacks the files that the
+ *   run had hidden, and these files have their names again
  */
 private[sparkzorder] final case class OpenRecord(
     known: KnownRecord,
@@ -147,19 +149,19 @@ private[sparkzorder] final case class CommitLog(
     history: History,
     shadows: Shadows) {
 
-  /** Number of the last record that the checkpoint covers, 0 without any. */
+  /** Number of the last record that the checkpoint covers; 0 without a checkpoint. */
   def upTo: Long = checkpoint.fold(0L)(_.id.number)
 
   /** Number of the newest record, 0 when there is none. */
   def last: Long = open.lastOption.fold(upTo)(_.known.number)
 
-  /** True when a run has a mark, but the mark was empty or named another run when it was read. */
+  /** True if some mark counted for nothing when it was read, because it was empty or named another run. */
   def hasIncompleteMark: Boolean = {
     val marked = ids.records.collect { case (id, true) => id.number }.toSet
     open.exists(o => !o.isDone && marked(o.known.number))
   }
 
-  /** The runs that are committed and not published, or met a conflict. */
+  /** The runs that exchange files and are not published yet, or met a conflict. */
   val pending: Seq[OpenRecord] =
     (checkpoint.toSeq.flatMap(_.conflicts) ++ open.filterNot(_.isSettled))
       .filter(_.known.changes.nonEmpty)
@@ -170,8 +172,8 @@ private[sparkzorder] final case class CommitLog(
 
 /**
  * Reads the records of a table. The reader lists `_commits` at each read, because a cache that expires by
- * time could return a stale state. It reads only the newest checkpoint and the later records, and of these
- * only the files that are not cached.
+ * time could return a stale state. It opens only the newest checkpoint and the records after that checkpoint, and
+ * of these only the files that are not in the cache.
  */
 private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends Logging {
 
@@ -191,10 +193,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   /**
-   * True if the directory has the same names as before, and the last record is the same file. On local
-   * disks, listing names is much faster than reading lengths and times. A record never changes; its file is
-   * replaced only if the whole table is created anew. Comparing the file of the last record is therefore
-   * enough.
+   * True if the directory has the same names as before, and the last record is the same file. On local disk, a
+   * listing of names is much faster than a listing of lengths and times. A record never changes. Its file is
+   * replaced only if the whole table is created anew, and then the last record is another file, too.
    */
   private def isUnchanged(known: CommitLog): Boolean =
     RawFiles.isLocal(state.fs) && !known.ids.isEmpty && {
@@ -246,9 +247,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   /**
-   * False for a checkpoint that is left from before the table was overwritten. A next record that exists
-   * but cannot be read is no evidence against the checkpoint, and without the checkpoint all records in it
-   * would be lost.
+   * False for a checkpoint that was written before the table was overwritten: the record after it is missing, or
+   * is of another run than the checkpoint says. If the next record exists and cannot be read, the checkpoint
+   * counts, because without it all records in it would be lost.
    */
   private def isOfThisTable(c: KnownCheckpoint, now: LogFiles, seen: SeenRecords): Boolean =
     now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
@@ -265,8 +266,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
       seen: SeenRecords): Option[CommitLog] = {
     val upTo = checkpoint.fold(0L)(_.id.number)
     val files = now.records.filter(_._1.number > upTo)
-    // a slow listing can miss a file that is created or removed meanwhile, so gaps in the numbers are
-    // checked
+    // a slow listing can miss a file that is created or removed meanwhile, so after a gap in the numbers
+    // `_commits` is listed again
     val isWhole = files.map(_._1.number) == (upTo + 1 to upTo + files.size)
     if (!isWhole && list() != now) None
     else {
@@ -275,8 +276,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
           .map(k => seen.done(id).getOrElse(status(k, marked)))
       }
       val records = loaded.flatten
-      // a record may appear without its mark if both were removed during the listing, so `_commits` is listed
-      // again
+      // If a record and its mark were removed during the listing, the listing may have the record alone, and its
+      // run would seem to be unpublished. So `_commits` is listed again.
       val isSure = records.forall(_.isDone)
       if (loaded.contains(None) || (!isSure && list() != now)) None
       else {
@@ -292,11 +293,10 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
   }
 
   private def status(known: KnownRecord, marked: Boolean): OpenRecord = {
-    // A shadow is never published, so its run is done at once. For other runs, the content of the mark is
-    // checked: the mark may be left from a run that had this number before the table was overwritten.
+    // A shadow needs no publish, so its run is done at once. For other runs, the content of the mark is checked:
+    // the mark may be left from a run that had this number before the table was overwritten.
     val isDone = known.shadow.nonEmpty ||
       marked && (known.record == null || state.isDone(known.number))
-    // a run that met a conflict is not settled, because it gives files back, see [[OpenRecord]]
     def hasConflict = known.changes.nonEmpty && state.hasConflict(known.number)
     OpenRecord(known, isDone, isDone && !hasConflict)
   }
@@ -327,6 +327,6 @@ private final class SeenRecords(before: Option[CommitLog]) {
 
   def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
 
-  /** The record if its run was done at the earlier read; a run that is done stays done. */
+  /** The record if its run was done at the earlier read. A run that is done stays done. */
   def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
 }

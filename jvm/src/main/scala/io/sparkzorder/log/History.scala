@@ -14,10 +14,10 @@ import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.{Paths, WeightedCache}
 
 /**
- * One change of a folder by a committed run.
+ * A committed run's change of one folder.
  *
- * @param underWay true if the run is committed and not yet published in this folder: the new files count, even
- *   if a listing still shows the old ones
+ * @param underWay true if the run is committed and not yet published in this folder: readers read the new files,
+ *   even if a listing still shows the old files
  */
 private[sparkzorder] final case class Step(
     known: KnownRecord,
@@ -25,11 +25,11 @@ private[sparkzorder] final case class Step(
     underWay: Boolean)
 
 /**
- * The name of a file in a folder, for a name whose files runs have replaced.
+ * A file name in a folder, of which runs have replaced one or more files.
  *
  * @param identities length and modification time of each replaced file that had the name
  * @param run the run that replaced the last of these files
- * @param number of the record of that run
+ * @param number the number of the record of that run
  */
 private[sparkzorder] final case class ReplacedName(
     identities: Set[(Long, Long)],
@@ -42,8 +42,8 @@ private[sparkzorder] final case class ReplacedName(
  * What all published runs together did to one folder.
  *
  * @param steps their changes in order of their numbers
- * @param live files that were added and not replaced since, each with the record that added it
- * @param replaced files by name that were replaced and not put back since
+ * @param live files that were added and not replaced since, each with the step that added it
+ * @param replaced by name, files that were replaced and that no UNDO has put back since
  */
 private[sparkzorder] final class FolderHistory(
     val path: Path,
@@ -51,7 +51,9 @@ private[sparkzorder] final class FolderHistory(
     live: Seq[(Added, Step)],
     replaced: Map[String, ReplacedName]) {
 
-  /** True for a listing that agrees with what all runs together did to the folder. */
+  /**
+   * True if a listing has every live file, apart from those that are gone, and neither a replaced file nor a token.
+   */
   def explains(listed: Map[String, FileStatus]): Boolean =
     live.forall { case (added, step) =>
       listed.contains(added.name) || step.known.isGone(step.change.folder, added.name)
@@ -60,16 +62,16 @@ private[sparkzorder] final class FolderHistory(
     }
 
   /**
-   * Listed files whose names a run has replaced. Empty if the listing has no file that the runs added: then
-   * another program has overwritten the folder, or the listing is older than the runs.
+   * Listed files that have the names of replaced files. Empty if no live file is listed or hidden: then another
+   * program has overwritten the folder, or the listing is older than the runs.
    *
-   * @param hidden names of files that a run under way has hidden
+   * @param hidden names of live files that a run under way has hidden
    */
   def disagreements(
       listed: Map[String, FileStatus],
       hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
     val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    // `exists` evaluates `hidden`, which may list a directory, once and not for each file
+    // `exists(hidden)` evaluates `hidden` once; `exists(hidden(_))` would list a directory for each name
     def isHidden = live.map(_._1.name).exists(hidden)
     if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
     else {
@@ -87,11 +89,12 @@ private[sparkzorder] final class FolderHistory(
   private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
     listed.get(a.name).exists(_.getLen == a.length)
 
-  // a query is planned several times with one listing, and one warning is enough
+  // Spark plans a query several times with one listing, and warns once. The first file of each disagreement
+  // identifies the listing.
   @volatile private var warned = Seq.empty[WeakReference[FileStatus]]
 
   /**
-   * True when this disagreement is found for the first time in a listing. A listing may have one disagreement of
+   * True when this disagreement is found for the first time in a listing. A listing has at most one disagreement of
    * each kind.
    */
   def isNew(found: Disagreement, listed: Map[String, FileStatus]): Boolean = {
@@ -101,13 +104,13 @@ private[sparkzorder] final class FolderHistory(
     isNew
   }
 
-  // a listing that was explained stays so: steps do not change, and files that are gone stay gone
+  // a listing stays explained, because the steps of this object do not change, and files that are gone stay gone
   @volatile private var explained: Option[SeenListing] = None
 
-  /** True for the files that were remembered last: the same objects in the same order. */
+  /** True for the listing that was remembered last: the same objects in the same order. */
   def hasExplained(listed: Iterator[FileStatus]): Boolean = explained.exists(_.is(listed))
 
-  /** @param listed what [[explains]] was true for */
+  /** @param listed the files of a listing for which [[explains]] was true */
   def rememberExplained(listed: Iterator[FileStatus]): Unit =
     explained = Some(new SeenListing(listed))
 }
@@ -120,7 +123,7 @@ private[sparkzorder] final class FolderHistory(
  */
 private[sparkzorder] final class History(root: Path, done: Seq[KnownRecord]) {
 
-  /** Made on demand, because a statement with many batches reads the log after each batch. */
+  /** The history of each folder. Lazy, because a statement with many batches reads the log again for each batch. */
   lazy val folders: Map[String, FolderHistory] =
     done.flatMap(k => k.changes.map(c => Step(k, c, underWay = false))).groupBy(_.change.folder)
       .map { case (folder, steps) =>
@@ -144,8 +147,8 @@ private[sparkzorder] object History {
   def cached(root: String): Option[CommitLog] = cache.get(root)
 
   /**
-   * Keeps the log of a table in memory, in the place of the logs that were used least recently. A log is kept
-   * even if it is larger than the limit, because else each query would read it again.
+   * Keeps the log of a table in memory. Logs that were used least recently make room for it. A log is kept even if
+   * it is larger than the limit, because each query would otherwise read it again.
    */
   def remember(root: String, log: CommitLog): Unit =
     cache.put(root, log, math.max(Runtime.getRuntime.maxMemory / MemoryDivisor, weigh(log)))
@@ -172,7 +175,8 @@ private[sparkzorder] object History {
       }
       step.change.added.foreach(a => live(a.name) = a -> step)
     }
-    // a file that UNDO has put back does not show that a listing is old
+    // A file that UNDO has put back is a file of the table, so it does not show that a listing is old. The length
+    // tells the file.
     val out = replaced.map { case (name, r) =>
       name -> r.copy(identities =
         r.identities.filterNot(i => live.get(name).exists(_._1.length == i._1)))
@@ -183,7 +187,7 @@ private[sparkzorder] object History {
 
 /**
  * Remembers the files of a listing so that the same listing can be recognised later. Spark hands the same
- * objects of a cached listing to every query. They belong to Spark, so they are held weakly.
+ * objects of a cached listing to every query. They are held weakly, so Spark can drop the listing.
  */
 private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
   private val seen = files.map(new WeakReference(_)).toArray
@@ -197,8 +201,8 @@ private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
 }
 
 /**
- * Files that another program has put into a folder under names that a run has replaced. The files of later
- * runs have the rows of the replaced files.
+ * Files that another program has put into a folder under the names of replaced files. The rows of the replaced
+ * files are in the files of later runs.
  */
 private[sparkzorder] sealed trait Disagreement {
   def folder: Path
@@ -206,7 +210,7 @@ private[sparkzorder] sealed trait Disagreement {
   /** Names of the files, ascending. */
   def names: Seq[String]
 
-  /** The newest run that replaced one of them. */
+  /** The newest run that replaced a file of one of these names. */
   def run: String
 
   /** The text in SHOW LAYOUT and in the driver's log. */
@@ -225,8 +229,8 @@ private[sparkzorder] final case class Returned(folder: Path, names: Seq[String],
 }
 
 /**
- * Other files under these names, as a program leaves them that writes by fixed names and has run again.
- * Readers read these files. Whether their rows are new is not known.
+ * Other files under these names. A program that uses fixed names writes such files when it runs again. Readers
+ * read these files. It is not known whether their rows are new, or take the place of rows of the replaced files.
  */
 private[sparkzorder] final case class Reused(folder: Path, names: Seq[String], run: String)
     extends Disagreement {

@@ -31,8 +31,7 @@ private[sparkzorder] final case class Intent(
 private[sparkzorder] final class Intents(state: StateDirectory) {
 
   /**
-   * Writes an intent. Its file appears at once with its whole content, because other processes read
-   * intents.
+   * Writes an intent. Other processes read intents, so the file appears with its whole content.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_CONFLICT if the table was dropped, so that its directory
    *   is not made again
@@ -52,7 +51,8 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
 
   /**
    * True if a file that the run replaced lies in a hidden directory of the run. Then the run was committed, even
-   * if its record is gone. An undo also has the files of the undone run there; these prove nothing.
+   * if its record is gone. The directory of an undo also has the files of the undone run, which the undo claims
+   * before its commit, so these prove nothing.
    */
   def hasReplaced(intent: Intent): Boolean = {
     val prefix = if (intent.undone.isEmpty) RunFolder.Retained else RunFolder.RetainedByUndo
@@ -62,7 +62,7 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
     }.contains(true)
   }
 
-  /** True until the run has been cleaned up. */
+  /** True while the run has an intent: until it keeps no files any more, or was cleaned up. */
   def holds(run: String): Boolean = state.status(state.intent(run)).isDefined
 
   def remove(run: String): Unit = {

@@ -26,7 +26,7 @@ private[sparkzorder] final case class Replaced(
     retained: String,
     etag: String = "") {
 
-  /** True for the file as it was listed, under whatever name. */
+  /** True if a file has the recorded length, time and, if both are known, ETag. Its name may differ. */
   def is(s: FileStatus): Boolean =
     s.getLen == length && s.getModificationTime == modified && Etags.mayHave(etag, s)
 }
@@ -70,8 +70,8 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
 
 /**
  * A numbered record of `_zorder/_commits/`. A record appears with its complete content, and only one record can
- * get a number. The moment when the record appears is the commit of a run, or the end of a dead run that was
- * cleaned up.
+ * get a number. What a record says is in force from the moment when its file appears: a run is committed, or
+ * is forbidden to commit, and so on for each kind.
  *
  * @param version the version of the format; a record of an unknown version is refused
  * @param kind one of five. `optimize` and `undo` commit run `run`. `abort` forbids run `run` to commit.
@@ -82,12 +82,13 @@ private[sparkzorder] final case class RunCost(inputBytes: Long, shuffleBytes: Lo
  * @param undone the run that an `undo` undoes
  * @param targetFileSize the target size of a file in bytes; 0 in a record that does not have it
  * @param cost None in a record that does not have it
- * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
+ * @param weights the relative number of point queries that the layout expects on each of `columns`; empty if
+ *   all columns have the same weight
  * @param suffix the suffix of the names of the table's data files, such as `.parquet`
- * @param layoutSinceMs when the layout of `columns` and `weights` took the place of another layout; 0 for
- *   the first layout, and in a record that does not have the time
+ * @param layoutSinceMs when the layout of `columns` and `weights` replaced another layout; 0 for the first
+ *   layout of the table, and in a record of an older release
  * @param mode `shadow` if the new files stay hidden beside the replaced ones; empty if names are exchanged
- * @param published the runs whose shadows get visible names by this run
+ * @param published the runs whose shadows this run gives visible names
  * @param plan for a run of two passes, the id of the plan of these passes; empty for other runs
  * @param level `dealt` for a run of the first pass, `final` for a run of the second; empty without a plan
  */
@@ -118,10 +119,10 @@ private[sparkzorder] final case class Record(
   /** True when the record is the commit of a run. */
   def commitsRun: Boolean = kind == Record.Optimize || kind == Record.Undo
 
-  /** True when its new files stay hidden beside the replaced ones. */
+  /** True for a run whose new files stay hidden beside the files that they stand for. */
   def makesShadow: Boolean = kind == Record.Optimize && mode == Record.Shadow
 
-  /** True when the record replaces files of the table by others, which get visible names. */
+  /** True for a run whose new files get visible names, while the replaced files are hidden. */
   def exchangesFiles: Boolean = commitsRun && !makesShadow
 
   /** All files that the record adds. */
@@ -130,7 +131,7 @@ private[sparkzorder] final case class Record(
   /** All files that the record replaces. */
   def replaced: Seq[Replaced] = changes.flatMap(_.replaced)
 
-  /** The runs whose shadows this run gives visible names. */
+  /** [[published]] as a set. In a record of an older release, `published` is null. */
   def publishedRuns: Set[String] = Option(published).toSeq.flatten.toSet
 }
 
@@ -139,7 +140,7 @@ private[sparkzorder] object Record {
   /** The format of records that older releases understand, too. */
   val Version = 2
 
-  /** The format of records that make a shadow, or let files of one expire. Older releases refuse them. */
+  /** The format of records that make a shadow, or let files of a shadow expire. Older releases refuse them. */
   val ShadowVersion = 3
   val Versions: Set[Int] = Set(Version, ShadowVersion)
 
@@ -189,7 +190,7 @@ private[sparkzorder] object Record {
  */
 private[sparkzorder] object RecordCheck {
 
-  // the name of a file in a hidden directory of a run
+  // the names of files in the hidden directory of a run
   private val OwnName = "_[A-Za-z0-9_-]+".r.pattern
   private val Kinds =
     Set(Record.Optimize, Record.Undo, Record.Abort, Record.Abandon, Record.Expired)
@@ -231,7 +232,10 @@ private[sparkzorder] object RecordCheck {
     record
   }
 
-  /** A wrong plan only places rows badly. But the id of the plan becomes a file name, so its form is checked. */
+  /**
+   * Checks the form of the plan's id, because the id becomes a file name. The plan itself is not checked: with a
+   * wrong plan the rows are only laid out badly.
+   */
   private def checkPlan(record: Record): Unit = {
     // null in a record of an older release
     val level = Option(record.level).getOrElse("")

@@ -28,8 +28,8 @@ private[sparkzorder] object FolderState {
   case object Conflict extends FolderState
 
   /**
-   * There is no token. As a rule the folder was dropped, or it was overwritten by a program that does not touch
-   * hidden names. If replaced files of the run are still hidden there, see [[RunFolder.isInDoubt]].
+   * There is no token. As a rule another program has dropped or overwritten the folder. If replaced files of the
+   * run are still hidden there, see [[RunFolder.isInDoubt]].
    */
   case object Overwritten extends FolderState
 }
@@ -60,10 +60,13 @@ private[sparkzorder] final class RunFolder(
   private def inFolder(files: Seq[Replaced]) = state.named(folder, files.map(_.name))
   private def hidden(a: Added) = new Path(own, a.staged)
 
-  // an undo brings back old names, which other programs may use meanwhile
+  // an undo gives files their old names, and another program may have given such a name to a file of its own
   private val bringsBack = record.kind == Record.Undo
 
-  /** Where the token is. The search follows the order in which the token moves, so it does not miss a move. */
+  /**
+   * The state of the folder by the place of the token. The places are looked at in the order in which the token
+   * moves, so a token that moves meanwhile is found at a later place.
+   */
   def folderState: FolderState =
     if (exists(new Path(own, RunFolder.Waiting))) FolderState.Committed
     else if (exists(token)) FolderState.Publishing
@@ -73,9 +76,9 @@ private[sparkzorder] final class RunFolder(
     else FolderState.Overwritten
 
   /**
-   * True when the token is gone and a replaced file is hidden. Another program has either overwritten the
-   * folder without its hidden names, or removed only the token, which is an empty file. The caller must not
-   * decide which of the two has happened.
+   * True when the token is gone and a replaced file is hidden. Another program has either overwritten the visible
+   * files of the folder, the token among them, or removed the token alone, because it is an empty file. No file
+   * tells which of the two has happened, so a user has to decide.
    */
   def isInDoubt: Boolean =
     folderState == FolderState.Overwritten && hidingReplaced.nonEmpty &&
@@ -88,8 +91,8 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * True when the token is gone and every replaced file still has its name. Then the folder was not
-   * overwritten, and no file of the run was visible.
+   * True when the token is gone and every replaced file still has its name. Then the folder was not overwritten,
+   * and no new file was visible, because all replaced files are hidden before the first new file is visible.
    */
   def isUntouched: Boolean = folderState == FolderState.Overwritten && exists(own) && {
     val here = inFolder(change.replaced)
@@ -106,21 +109,21 @@ private[sparkzorder] final class RunFolder(
   def isThere: Boolean = exists(own) || exists(closed)
 
   /**
-   * Where a new file is now. The search follows the moves of the file: it is hidden, then visible, and hidden
-   * again if its publisher finds the token gone.
+   * The present status of a new file. The places are looked at in the order of its moves: a new file is hidden,
+   * then visible, and hidden again if its publisher finds the token gone.
    */
   def find(a: Added): Option[FileStatus] =
     status(hidden(a)).orElse(status(visible(a))).orElse(status(hidden(a)))
 
   /**
-   * Where a replaced file is now. The search follows the moves of the file: a late publisher may hide the file,
-   * another publisher may move it to the closed directory, and then it may get its name again.
+   * The present status of a replaced file. The places are looked at in the order of its moves: a late publisher may
+   * hide the file, another publisher may move it to the closed directory, and then it may get its name again.
    */
   def find(r: Replaced): Option[FileStatus] =
     visible(r).orElse(status(new Path(own, r.retained)))
       .orElse(status(new Path(closed, r.retained))).orElse(visible(r))
 
-  /** A replaced file under its name. */
+  /** The status of a replaced file that has its name; None if another file has that name, or no file. */
   def visible(r: Replaced): Option[FileStatus] = status(original(r)).filter(r.is)
 
   /** What another program did to an input since the commit, if anything. */
@@ -135,11 +138,11 @@ private[sparkzorder] final class RunFolder(
     }
   }
 
-  /** A name that an undo brings back, but that a file of another program has now. */
+  /** The problem if a file of another program has a name that the undo is about to bring back. */
   def occupiedName: Option[String] = if (bringsBack) first(change.added)(occupied) else None
 
-  // In this order, because a publisher may rename the new file itself during the two looks. In the other order,
-  // the new file would first be hidden and then visible, and would be taken for a file of another program.
+  // The name is looked at before the hidden file, because another publisher may rename the hidden file between the
+  // two looks. In the other order, that one file would be seen hidden and then visible, as if there were two files.
   private def occupied(a: Added): Option[String] =
     if (exists(visible(a)) && exists(hidden(a))) Some(s"a file ${a.name} was written there")
     else None
@@ -152,14 +155,14 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed"))
   }
 
-  /** True when a new file is visible. All replaced files are hidden before the first new file is visible. */
+  /** True when a new file is visible. Then all replaced files are hidden, so the publish must go on. */
   def isRevealing: Boolean = {
     val here = state.named(folder, change.added.map(_.name))
     change.added.exists(a =>
       here.contains(a.name) && exists(visible(a)) && !(bringsBack && exists(hidden(a))))
   }
 
-  /** Makes the token visible, so that a program that overwrites the visible files removes the token. */
+  /** Makes the token visible, so that a program which overwrites the visible files also removes the token. */
   def showToken(): Unit = {
     val _ = move(new Path(own, RunFolder.Waiting), token)
   }
@@ -178,8 +181,8 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * Gives the new files their names, as long as the token is beside them. Each thread looks at the token once
-   * between two renames.
+   * Gives the new files their names while the token is beside them. Each thread looks at the token before its first
+   * rename and after every rename, so there is a look right before and right after each rename.
    */
   def reveal(): Option[String] = {
     def gone = if (exists(token)) None else Some(overwritten)
@@ -193,8 +196,9 @@ private[sparkzorder] final class RunFolder(
   }
 
   /**
-   * A new file that another program removed when it was visible or about to become visible. The other new
-   * files stay. If the old files came back, they would repeat rows that the program may have written anew.
+   * The problem if another program has removed a new file while the files became visible. The other new files stay
+   * and the old files do not come back: the program may have written their rows anew, and then they would be there
+   * twice.
    */
   def lostNew: Option[String] = {
     val here = state.named(folder, change.added.map(_.name))
@@ -203,7 +207,7 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed while it was being published"))
   }
 
-  /** Marks the folder published. False when the token is not beside the data any more. */
+  /** Marks the folder published. False when the token was not beside the data any more. */
   def finish(): Boolean = move(token, new Path(own, RunFolder.Finished))
 
   /** Renames the token to the token of a conflict. After that no process can finish the folder. */
@@ -212,14 +216,14 @@ private[sparkzorder] final class RunFolder(
     val _ = move(new Path(own, RunFolder.Waiting), to) || move(token, to)
   }
 
-  /** Moves the new files back into the run's directory. */
+  /** Moves the new files that are visible back into the run's directory. */
   def hideAgain(): Unit = {
     ManyFiles.map(change.added)(a =>
       if (status(visible(a)).exists(isOurs(_, a))) move(visible(a), hidden(a)))
     ()
   }
 
-  /** Makes a token of a conflict in a folder where another program has removed only the run's token. */
+  /** Writes a token of a conflict into a folder that was not overwritten, but has lost its token. */
   def putConflict(): Unit = state.write(
     new Path(if (exists(own)) own else closed, RunFolder.Conflict),
     Array.emptyByteArray)
@@ -230,13 +234,14 @@ private[sparkzorder] final class RunFolder(
   /**
    * Ends the folder in a conflict.
    *
-   * A local disk first looks up a directory and then renames a file in it. So a late publisher may still hold
-   * the run's directory after the directory was renamed. Therefore the directory is emptied and removed first:
-   * in a removed directory nothing can be renamed. Only then do the replaced files get their names again.
+   * The run's directory is emptied and removed first, because no late publisher can rename a file into a removed
+   * directory. To rename the directory would not do: a local disk looks up both directories of a rename and then
+   * renames, so a rename that was under way would still reach the directory under its new name. Only then do the
+   * replaced files get their names again.
    *
    * @param restore true to give the replaced files their names again, because the folder was not overwritten
-   * @param isHiding true if a replaced file that is found nowhere may have been removed while it was hidden. Then
-   *   the new files may have the only copy of its rows, and they stay
+   * @param isHiding true if a replaced file that is found nowhere may have been removed while it was hidden. If
+   *   there is such a file, the new files may have the only copy of its rows, and they stay
    * @return what became of the replaced files, as a sentence
    */
   def resolve(restore: Boolean, isHiding: Boolean): String = {
@@ -252,18 +257,18 @@ private[sparkzorder] final class RunFolder(
     val nowhere =
       if (!restore || !isHiding) Nil
       else {
-        // if another program has written a file of this name, that program has replaced the rows
+        // a file that another program has written under this name replaces the rows of the old file
         change.replaced.filterNot(r => exists(original(r)) || exists(new Path(closed, r.retained)))
       }
-    // the files that an undo was to bring back stay
+    // the new files of an undo are the kept files of the undone run, perhaps the only copies, so they stay
     if (!bringsBack && nowhere.isEmpty) {
       ManyFiles.map(change.added)(a => delete(new Path(closed, a.staged)))
     }
-    // a program that failed while it overwrote the folder may have removed our directory and not the token
+    // a program that was killed while it overwrote the folder may have removed our directory and left the token
     delete(token)
     val left = state.byName(closed)
     if (left.keys.forall(n => restore && n == RunFolder.Conflict || ChangeCopy.isOne(n))) {
-      // the token goes last, because it tells readers to read the old files
+      // the token goes last: as long as it is there, readers read the old files wherever they are
       left.keys.toSeq.sortBy(_ == RunFolder.Conflict).foreach(n => delete(new Path(closed, n)))
       Directories.removeEmpty(fs, closed)
     }
@@ -297,7 +302,7 @@ private[sparkzorder] final class RunFolder(
     status(new Path(own, r.retained)) match {
       case Some(s) if r.is(s) => None
       case Some(_) =>
-        // another program has written this file under the old name between our look and our rename
+        // another program wrote this file between our look and our rename, and we have hidden it
         if (!exists(original(r))) move(new Path(own, r.retained), original(r))
         Some(s"the file ${r.name} was overwritten")
       case None =>
@@ -317,9 +322,10 @@ private[sparkzorder] final class RunFolder(
     ManyFiles.firstProblem(files)(problem)
 
   /**
-   * True for a visible file that is a new file of the run. Only an undo looks further than at the length: any
-   * other run has its id in the name of the file. In a copy of the table the file may have another time. Then
-   * it is a file of the undo if the undo does not hide that file any more.
+   * True if a visible file with the name of a new file is this new file. For most runs the length is enough,
+   * because the name has the id of the run. An undo brings old names back, so the time is compared, too. In a copy
+   * of the table the file may have another time. Then it is the file of the undo if the undo does not hide that
+   * file any more.
    */
   private def isOurs(s: FileStatus, a: Added): Boolean =
     s.getLen == a.length &&
@@ -350,7 +356,7 @@ private[sparkzorder] object RunFolder {
   /** True for the token of a run in its directory. */
   def isToken(name: String): Boolean = name == Waiting || name == Finished || name == Conflict
 
-  /** True for what lies in a run's directory and is no data file of the table. */
+  /** True for a token and for the copy of a change: files in a run's directory that hold no rows. */
   def isMetadata(name: String): Boolean = isToken(name) || ChangeCopy.isOne(name)
 
   val Retained = "_old_"
@@ -359,8 +365,8 @@ private[sparkzorder] object RunFolder {
   def retainedName(i: Int): String = s"$Retained$i"
 
   /**
-   * How the hidden names of files begin that an undo replaces. The files that the undo brings back are in the
-   * same directory, under the names of [[retainedName]].
+   * The prefix of the hidden names of files that an undo replaces. It differs from [[Retained]] because the files
+   * that the undo brings back lie in the same directory, under the names of [[retainedName]].
    */
   val RetainedByUndo = s"${Retained}u"
 

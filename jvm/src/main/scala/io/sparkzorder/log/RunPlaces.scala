@@ -39,7 +39,7 @@ private[sparkzorder] final class RunPlaces(
   private lazy val places: Seq[(FolderChange, Place)] =
     ManyFiles.map(record.changes)(c => c -> placeOf(c))
 
-  // the search lists every folder of the table, so it runs only if a directory is not where it was made
+  // The search lists every folder of the table, so it runs only if the record's path does not lead to some folder.
   private lazy val elsewhere: Map[String, String] = {
     val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
     if (missing.isEmpty) Map.empty
@@ -51,8 +51,8 @@ private[sparkzorder] final class RunPlaces(
   }
 
   /**
-   * Each change of the record, and the same change with the present path of its folder. There is no present
-   * path if the folder is found nowhere, and its old path has the run's directory of another folder.
+   * Each change of the record, and the same change with the present path of its folder. A folder that is found
+   * nowhere keeps the path of the record. It has no path (None) if another folder of the run lies at that path now.
    */
   lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
     val folder =
@@ -90,7 +90,7 @@ private[sparkzorder] final class RunPlaces(
 private[sparkzorder] object RunPlaces {
 
   /**
-   * The folder in which each copy of a change lies, by the name of the copy. Lists every folder of the
+   * Finds the copies of changes: for the name of each copy, the folder in which it lies. Lists every folder of the
    * table.
    *
    * @param isWanted true for a run whose copies are wanted

@@ -39,7 +39,7 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     a <- c.added
   } yield (k.record.run, c.folder, a.name)).toSet
 
-  /** True for a file whose deletion a record announces: the file may be gone already. */
+  /** True for a hidden file whose deletion a record announces: the file may be gone already. */
   def isExpired(run: String, folder: String, name: String): Boolean =
     expired.contains((run, folder, name))
 
@@ -56,7 +56,10 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
     } yield run -> c.folder
   }
 
-  /** True when a later run in force has given the files of a run in a folder visible names, or is about to. */
+  /**
+   * True if PUBLISH LAYOUT, by a later run in force, has given the hidden files of a shadow in a folder visible
+   * names, or is about to.
+   */
   def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 
   private lazy val hidden: Map[(String, String, String), Added] = (for {
@@ -73,8 +76,8 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
   def holds(folder: String, path: Path): Boolean = hiddenAt(folder, path).isDefined
 
   /**
-   * The name that the records have for a file of a folder. For a hidden file of a shadow this is its final
-   * name, not the name of the file.
+   * The name that the records have for a file of a folder. For a hidden file of a shadow this is its final name,
+   * and not its name in the hidden directory.
    *
    * @param folder relative name of the folder
    */
@@ -84,6 +87,6 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
 
 private[sparkzorder] object Shadows {
 
-  /** Where a file of a shadow lies, below its folder. */
+  /** The path of a hidden file of a shadow, relative to its folder. */
   def placeOf(run: String, a: Added): String = s"${RunFolder.directory(run)}/${a.staged}"
 }

@@ -22,9 +22,9 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util._
 
 /**
- * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`,
- * because other engines list by globs, and none ends in `.parquet`. Data files never lie here: see
- * [[RunFolder]].
+ * `<table>/_zorder/`: what spark-zorder knows about a table. Every name below it begins with `_`, and none
+ * ends in `.parquet`, so that other engines, which list by globs, take no file for a data file. Data files never
+ * lie here: see [[RunFolder]].
  */
 private[sparkzorder] final class StateDirectory(
     val root: Path,
@@ -33,7 +33,7 @@ private[sparkzorder] final class StateDirectory(
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
   private val links = new OwnPaths(fs, root)
-  // how many files the last listing of a folder had
+  // the number of files in the last listing of each folder
   private val sizes = new ConcurrentHashMap[Path, Int]
 
   private[sparkzorder] val runs = new Path(home, "_runs")
@@ -94,11 +94,11 @@ private[sparkzorder] final class StateDirectory(
   /**
    * Marks the run of a record done.
    *
-   * @param run written into the mark. A late publisher, after the table was overwritten and optimized anew,
-   *   must not mark another run whose record has the same number
+   * @param run written into the mark. After the table was overwritten and optimized anew, the mark of a late
+   *   publisher must not count for another run whose record has the same number
    */
   def markDone(number: Long, run: String): Unit =
-    // a mark that exists is not written again, and a new one appears at once: no reader may see it empty
+    // a valid mark is not written again, and a new mark appears with its content: no reader may see it empty
     if (!isDone(number)) {
       ExclusiveFile.replace(fs, links.require(done(number)), run.getBytes(UTF_8), conf)
     }
@@ -107,20 +107,23 @@ private[sparkzorder] final class StateDirectory(
   def doneSince(number: Long): Option[Long] = status(done(number)).map(_.getModificationTime)
 
   /**
-   * When a run replaced its files, in milliseconds; None when the run is not marked done. The retention
-   * begins at this time. The clock of the file system gives the time of the mark, and the clock of the driver
-   * the time of the record. The later time counts, so that nothing expires early by a slow clock.
+   * The time in milliseconds from which the retention of a run counts; None when the run is not marked done. It is
+   * the later one of two times: that of the mark, by the clock of the file system, and that of the record, by the
+   * clock of the driver. So nothing expires early because one of the clocks is slow.
    */
   def replacedSince(number: Long, record: Record): Option[Long] =
     doneSince(number).map(math.max(_, record.createdMs))
 
   /** Marks a run that was not published in some folder. Its retained files may be the only copy of rows. */
   def markConflict(number: Long): Unit =
-    // a mark of another user cannot be written again
+    // the mark may belong to another user, and writing it again would fail
     if (!hasConflict(number)) write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
-  /** True while the run's record exists. The record vanishes when another program overwrites the whole table. */
+  /**
+   * True while record `number` exists and is that of the run. Another program that overwrites the whole table
+   * removes the record.
+   */
   def holds(number: Long, run: String): Boolean =
     parsed(record(number))(Record.fromJson).exists(_.run == run)
 
@@ -128,14 +131,12 @@ private[sparkzorder] final class StateDirectory(
   def identity(number: Long): Option[(Long, Long)] =
     status(links.require(record(number))).map(s => s.getLen -> s.getModificationTime)
 
-  /**
-   * Creates record `number`, unless it is there or was there: exactly one of several creators succeeds.
-   */
+  /** Creates record `number`, unless the number is or was in use. Of several creators exactly one succeeds. */
   def createRecord(number: Long, record: Record): Boolean = {
     create(number, Record.toJson(record), StateDirectory.Attempts) && {
       Durable.directories(fs, Seq(commits))
-      // A process may pause after it saw that the number is free. Meanwhile other processes may use the number,
-      // and a checkpoint may remove their record. The record of this process is void then.
+      // This process may have been suspended after it saw that the number was free. Meanwhile another process may
+      // have used the number, and a checkpoint may have removed its record. The new record is void then.
       val isUsed =
         files(commits).exists(s => Checkpoint.numberOf(s.getPath.getName).exists(_ >= number)) &&
           new CommitLogReader(this).read().upTo >= number
@@ -146,17 +147,17 @@ private[sparkzorder] final class StateDirectory(
 
   @tailrec
   private def create(number: Long, content: Array[Byte], left: Int): Boolean =
-    // several processes may write a record of the same kind about one run, each by a temporary file of its own
+    // Several processes may write a marker about one run at once. A random id gives each its own temporary file.
     Try(
       ExclusiveFile.create(fs, record(number), UUID.randomUUID().toString, content, conf)) match {
       case Success(isFirst) => isFirst
-      // another process has removed temporary files meanwhile
+      // VACUUM LAYOUT has removed the temporary file meanwhile
       case Failure(_: FileNotFoundException | _: NoSuchFileException)
           if left > 0 && fs.exists(commits) => create(number, content, left - 1)
       case Failure(e) => throw e
     }
 
-  /** Temporary files of records in the making. */
+  /** Temporary files of records and intents that are being created, or whose creation failed. */
   def temporary(): Seq[FileStatus] =
     (files(commits) ++ files(runs)).filter(_.getPath.getName.startsWith(ExclusiveFile.Temporary))
 
@@ -164,8 +165,8 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def status(path: Path): Option[FileStatus] =
     try {
       val seen = fs.getFileStatus(path)
-      // Hadoop's local file system reads existence, length and time one by one: a file that is renamed
-      // meanwhile appears with modification time 0
+      // Hadoop's local file system reads existence, length and time one after the other. A file that is renamed in
+      // between has modification time 0, so the file is looked at once more.
       if (seen.getModificationTime > 0 || !RawFiles.isLocal(fs)) Some(seen)
       else if (fs.exists(path)) Some(fs.getFileStatus(path))
       else None
@@ -176,9 +177,9 @@ private[sparkzorder] final class StateDirectory(
     files(directory).filter(_.isFile).map(s => s.getPath.getName -> s).toMap
 
   /**
-   * The files of a directory that have one of these names. Lists the directory, unless an earlier listing
-   * had many more files: then each name is looked up. So a batch with a few files of a large directory does not
-   * pay for a listing of the whole directory.
+   * Files of a directory by name, among them all that have one of these names. Lists the directory, unless an
+   * earlier listing had many more files: then each name is looked up. So a batch with a few files of a large
+   * directory does not pay for a listing of the whole directory.
    */
   private[sparkzorder] def named(
       directory: Path,
@@ -219,7 +220,7 @@ private[sparkzorder] final class StateDirectory(
 
   private def isFolder(s: FileStatus): Boolean = {
     val name = s.getPath.getName
-    // a partition column may have a name that begins like hidden ones
+    // `_p=1` is the directory of a partition, because a partition column may have a name such as `_p`
     s.isDirectory && !name.startsWith(".") && (!name.startsWith("_") || name.contains("=")) &&
     !links.isLink(s.getPath)
   }
@@ -257,7 +258,7 @@ private[sparkzorder] final class StateDirectory(
   private def content(path: Path, left: Int): Option[Array[Byte]] =
     Try(bytes(path)) match {
       case Success(bytes) => Some(bytes)
-      // Hadoop's local file system throws the same exception for a file that this user may not read
+      // Hadoop's local file system throws this exception also for a file that the user may not read
       case Failure(e: FileNotFoundException) =>
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
@@ -298,9 +299,9 @@ private[sparkzorder] object StateDirectory {
 }
 
 /**
- * Refuses symbolic links on local disk. A user who may write into a table could put a link there, through
- * which we would change files that this user may not change. spark-zorder itself never makes a link. So
- * neither a directory of ours, nor anything in it, nor a folder that a record names may be a link.
+ * Refuses symbolic links on local disk. A user who may write into a table could put a link there. If we followed
+ * the link, we would change files with our rights that this user may not change. spark-zorder itself never makes a
+ * link. So neither a directory of ours, nor anything in it, nor a folder that a record names may be a link.
  *
  * @param root the table's directory, which may be reached through links
  */
@@ -347,9 +348,9 @@ private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
 private[sparkzorder] object StateSearch {
 
   /**
-   * The state of each given directory, and of each directory above, that has a `_zorder`. So a read of one
-   * partition finds the state of its table. The result is not cached, because the first OPTIMIZE may have
-   * made `_zorder` a moment ago.
+   * The states of those given directories, and of those directories above them, that have a `_zorder`. So a read
+   * of one partition finds the state of its table. The result is not cached, because the first OPTIMIZE of a table
+   * may make `_zorder` at any moment.
    */
   def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
     val seen = mutable.HashSet.empty[Path]
@@ -360,7 +361,6 @@ private[sparkzorder] object StateSearch {
         .map(_ -> fs)
         .toList
     }
-    // a read may name thousands of directories
     ManyFiles.map(candidates) { case (d, fs) =>
       if (exists(fs, new Path(d, StateDirectory.Name))) Some(new StateDirectory(d, conf)) else None
     }.flatten

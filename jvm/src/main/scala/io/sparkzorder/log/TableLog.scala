@@ -8,22 +8,22 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import io.sparkzorder.table.TableFiles
 
 /**
- * What the records of a table tell, at the moment when they were read. Writers, readers,
- * reports and the index all ask this class which runs are in force.
+ * What the records of a table told when they were read. Writers, readers, reports and the index all ask this
+ * class which runs are in force.
  *
  * A run that exchanges files has a numbered record. Its new files belong to the table from the moment when
  * the record appears, even while they still have hidden names. A later record that undoes or abandons the
- * run ends the effect of the record.
+ * run takes the run out of force.
  */
 private[sparkzorder] final class TableLog private (state: StateDirectory, seen: CommitLog) {
   private val covered = seen.checkpoint.toSeq.flatMap(_.content.records)
 
-  // Readers of the table skip an unreadable record of a published run. The callers here need its content, so it
-  // is read again, which throws the error of the record.
+  // Queries pass over an unreadable record of a published run. The callers here need the content of every record,
+  // so the record is read again, which throws its error.
   private def recordOf(o: OpenRecord): (Long, Record) =
     o.known.number -> Option(o.known.record).getOrElse(state.read(o.known.number))
 
-  /** The records that still have a file of their own, with their numbers, ascending. */
+  /** The records whose content is complete, with their numbers, ascending: their files are still needed. */
   lazy val records: Seq[(Long, Record)] =
     covered.filter(_.whole).map(e => e.number -> e.record) ++ seen.open.map(recordOf)
 
@@ -39,7 +39,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** Number of the newest record, 0 when there is none. */
   def last: Long = seen.last
 
-  /** All records after a number; None when some of these records do not exist any more. */
+  /** All records after a number; None if the files of some of these records were removed. */
   def after(number: Long): Option[Seq[(Long, Record)]] = {
     val newer = records.filter(_._1 > number)
     if (newer.map(_._1) == (number + 1 to math.max(number, last))) Some(newer) else None
@@ -50,7 +50,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** The OPTIMIZE runs that are neither undone nor abandoned, newest first. */
   def inForce: Seq[(Long, Record)] = runs.inForce
 
-  /** Columns of the layout in force: that of the last OPTIMIZE with columns that was not undone. */
+  /** The columns of the layout in force: those of the last OPTIMIZE in force that has columns. */
   def columns: Option[Seq[String]] = Runs.columns(inForce)
 
   /** The columns of the layout that would be in force if the last run were undone. */
@@ -65,12 +65,10 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
 
-  /**
-   * True for a run that a user has abandoned: the replaced files are, or will be, files of the table again.
-   */
+  /** True for a run that a record abandons: the replaced files are, or will be, files of the table again. */
   def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
 
-  /** True when the run must not commit any more. */
+  /** True if a record forbids the run to commit. */
   def isAborted(run: String): Boolean =
     records.exists { case (_, r) => r.kind == Record.Abort && r.run == run }
 
@@ -119,7 +117,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
     file <- change.replaced.filter(r => kept.get(r.retained).exists(r.is))
   } yield file.name).toSet
 
-  /** True when a listing agrees with all records. Reads nothing from disk. */
+  /** True when a listing agrees with all records. This method reads nothing from disk. */
   private[sparkzorder] def explains(listing: => FolderListing): Boolean =
     isSettled && shadows.isEmpty && {
       val files = listing
@@ -157,7 +155,7 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
 
 private[sparkzorder] object Runs {
 
-  /** The columns of the newest run with columns. A run without columns keeps the layout that it finds. */
+  /** The columns of the newest run with columns. A run without columns (a compaction) keeps the layout. */
   def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
     newestFirst.map(_._2.columns).find(_.nonEmpty)
 }
@@ -168,9 +166,7 @@ private[sparkzorder] trait FolderListing {
   /** The files of a folder by name; None when the listing does not cover the folder. */
   def files(folder: Path): Option[Map[String, FileStatus]]
 
-  /**
-   * The files of a folder in the order of the listing; None if the listing must first group its files.
-   */
+  /** The files of a folder in the order of the listing; None if the listing would have to group its files first. */
   def inOrder(folder: Path): Option[Iterator[FileStatus]] = None
 }
 
