@@ -89,7 +89,7 @@ private[sparkzorder] final class FolderHistory(
   private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
     listed.get(a.name).exists(_.getLen == a.length)
 
-  // Spark plans a query several times with one listing, and warns once. The first file of each disagreement
+  // Spark plans a query several times with one listing, and one warning is enough. The first file of a disagreement
   // identifies the listing.
   @volatile private var warned = Seq.empty[WeakReference[FileStatus]]
 

@@ -20,23 +20,25 @@ import io.sparkzorder.table.TokenFile
  *
  *  - A file of R is in the set: the listing is older than the change, or was made during the change. All files
  *    of R are removed from the set, and all files of A are added, so no row is lost or doubled.
- *  - No file of R is in the set, and the change is being published: all files of A are added.
- *  - No file of R is in the set, and the change is published: the listing may be younger than the change. Then
- *    another program or a later change has removed each file of A that the listing lacks. Or the listing was
- *    made after all of R were hidden and before all of A were visible. Whether the file is in the folder now
- *    tells the two apart, because a published run never adds a file again. The files that are in the folder are
- *    added to the set.
+ *  - No file of R is in the set, and the change is being published: the listing was made while the files of R were
+ *    hidden, or R is empty. All files of A are added.
+ *  - No file of R is in the set, and the change is published. Either the listing is younger than the change. Then
+ *    another program or a later change has removed each file of A that the listing lacks. Or the listing was made
+ *    after all of R were hidden and before all of A were visible. Whether a missing file of A is in the folder now
+ *    tells the two cases apart, because a published run never adds a file again. The files of A that are in the
+ *    folder are added to the set.
  *
- * A change applies only if each file of A is found: in the listing, at its place, hidden, or replaced by a
- * later change that applies. Otherwise another program has changed the folder since, and an old listing
- * stays as it is. Spark then fails, because the old files are missing, so it never reads fewer rows unseen.
+ * A change applies only if each file of A is found: in the listing, in the folder, in the hidden directory, or
+ * replaced by a later change that applies. Otherwise another program has removed a file of A since, and an old
+ * listing stays as it is. Spark then fails, because the old files are missing. So a query never returns fewer rows
+ * without an error.
  *
  * @param listed files of the folder by name, as they were listed
- * @param now where an added file is now, if anywhere; called only for files that the
- *   listing lacks, and for files of runs under way
- * @param upTo the number of the newest record that may add rows that were not listed. A later change was
- *   committed after the listing. It applies only if the set has all of R, because otherwise A may have rows of
- *   a file that appeared after the listing
+ * @param now where an added file is now, if anywhere; called only for files that the listing lacks, and for files
+ *   of runs under way
+ * @param upTo the number of the newest record that may add rows that were not listed. A change with a greater number
+ *   was committed after the listing. It applies only if the set has all of R. Otherwise A may have rows of a file
+ *   that appeared after the listing
  */
 private[snapshot] final class FolderOverlay(
     steps: IndexedSeq[Step],
@@ -46,7 +48,7 @@ private[snapshot] final class FolderOverlay(
 
   private sealed trait FileToRead
   private case class Listed(status: FileStatus) extends FileToRead
-  // the place of an added file is looked up only if no later change replaces the file
+  // an added file is looked up at the end, and only if no later change replaces it
   private case class AddedByStep(step: Step, added: Added) extends FileToRead
 
   private val files = mutable.LinkedHashMap.empty[String, FileToRead]

@@ -31,7 +31,7 @@ private[sparkzorder] final case class ShadowedFile(
  * it, and the visible files are read. In every state, readers therefore get the rows of the visible files.
  *
  * @param steps the steps of all shadows of the folder, in the order of their record numbers
- * @param isThere false for a hidden file that was deleted, or that may be deleted at any time
+ * @param isThere false for a hidden file that was deleted, or whose deletion a record announces
  */
 private[sparkzorder] final class FolderShadow(
     steps: IndexedSeq[Step],
@@ -61,8 +61,8 @@ private[sparkzorder] final class FolderShadow(
           }
         }
       }
-      // A step is broken if a hidden file that it added is missing. A file that a later step has replaced
-      // is not checked: it is not read any more, and it may be deleted.
+      // A step is broken if a hidden file is missing that it added and that is to be read. A file that a later step
+      // has replaced is not read, so it may be deleted.
       val broken = addedBy.collect {
         case (name, i) if !files(name).shadow.exists { case (s, a) => isThere(s, a) } => i
       }.toSet
@@ -89,15 +89,15 @@ private[sparkzorder] final class FolderShadow(
 
   private def holds(files: collection.Map[String, ShadowedFile], r: Replaced): Boolean =
     files.get(r.name).exists {
-      // another file with the same length could look like the replaced file
+      // if times do not tell changes, another file with the same length would look like the replaced file
       case ShadowedFile(Some(s), _) => r.is(s) && ModificationTimes.tellChanges(r.modified)
       case ShadowedFile(_, Some((_, a))) => a.length == r.length
       case _ => false
     }
 
   /**
-   * For each step of the folder that does not apply to these files, the name of a file that is missing or
-   * was changed. A step is reported even if a later step has replaced the files that it added.
+   * For each step that does not apply to these files, the name of a file that is missing or was changed. A step is
+   * reported even if a later step replaces the files that it added. Hidden files are not looked up.
    */
   def inert(visible: Map[String, FileStatus]): Map[Step, String] = {
     val held = mutable.HashMap.empty[String, ShadowedFile]

@@ -26,10 +26,10 @@ private[sparkzorder] object ShadowUse {
   /** The records alone decide. A reader fails on a hidden file that another program has deleted. */
   case object ByRecords extends ShadowUse
 
-  /** All hidden files are looked up, too. A shadow is not used if one of its hidden files is missing. */
+  /** Hidden files are looked up before they are used. A shadow with a missing hidden file is not used. */
   case object Checked extends ShadowUse
 
-  /** To look hidden files up costs a request for each folder on an object store, and little elsewhere. */
+  /** On an object store, looking hidden files up costs a request for each folder. Elsewhere it costs little. */
   def of(state: StateDirectory): ShadowUse =
     if (ObjectStore.isOne(state.fs)) ByRecords else Checked
 }
@@ -41,12 +41,12 @@ private[sparkzorder] object ShadowUse {
 private[sparkzorder] object Snapshot {
 
   /**
-   * The folders whose files differ from the listing, each with its files by final name. A file that is still
-   * hidden has another path than its final name says. The listing may be of any age. It must be made before
-   * this call, which reads the records.
+   * The folders in which other files are read than the listing has, each with these files by final name. The path of
+   * a file that is still hidden does not end with its final name. The listing may be of any age. It must be made
+   * before this call, which reads the records.
    *
-   * @param upTo the number of the newest record whose run may add rows that were not listed. A later run counts
-   *   only if all files that it replaced are listed. None if all runs count
+   * @param upTo the number of the newest record whose run may add rows that were not listed. A later run counts only
+   *   if all files that it replaced are listed. None if all runs count in any case
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
    *   run cannot be read, because then the content of the table is not known
    */
@@ -102,11 +102,11 @@ private[sparkzorder] object Snapshot {
 /**
  * What readers with the extension see: a listing with the committed runs of a table laid over it. A reader gets
  * the old files of a run until the commit of the run, and the new files from then on, no matter how many of the
- * files are renamed yet. Never writes.
+ * files are renamed yet. This class never writes.
  *
  * The listing is made first, and the records are read afterwards. A run that is not among the records was
- * committed after the listing, so the listing has the files from before the run. Files are looked up later, at
- * several times. If the records have changed by the end, everything is done again. [[FolderOverlay]] has the
+ * committed after the listing, so the listing has the files from before the run. Then single files are looked up, at
+ * different times. If the records have changed by the end, everything is done again. [[FolderOverlay]] has the
  * argument for one folder.
  */
 private[snapshot] final class Overlay(
@@ -117,8 +117,7 @@ private[snapshot] final class Overlay(
   private val reader = new CommitLogReader(state)
 
   /**
-   * The folders whose listed files are not the files to read, each with its files to read, by final name. A
-   * file that is still hidden has another path than its final name says.
+   * The folders whose listed files are not the files to read, each with its files to read, by final name.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the record of an unpublished
    *   run cannot be read, because then the content of the table is not known; ZORDER_LISTING_INCOMPLETE when
@@ -133,7 +132,7 @@ private[snapshot] final class Overlay(
         throw ZOrderErrors.stateUnreadable(state.commits.toString, "it changes all the time")
     }
 
-  /** None when the records have changed meanwhile, or a folder of an unfinished run was moved. */
+  /** None if the records have changed, or a folder of an unfinished run was moved, during the attempt. */
   private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
     val log = reader.read()
     val present = new PresentFiles(state)
@@ -148,7 +147,7 @@ private[snapshot] final class Overlay(
       val steps = done ++ others.map(c =>
         Step(c.run.known, c.change, underWay = c.state == FolderState.Publishing))
       val listed = listing.files(path(folder)).getOrElse(Map.empty)
-      // first the files that a lost run gives back, because a later run may replace them
+      // lost runs first, because a later run may replace the files that they give back
       val kept = withoutLost(listed, lost, steps, moves)
       val files =
         lay(
@@ -176,8 +175,8 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * The files to read in a folder, by the names in the records: hidden files in the place of those for which a
-   * shadow stands. None if no shadow is used.
+   * The files to read in a folder, by the names in the records: hidden files of shadows, and the visible files for
+   * which no shadow stands. None if no shadow is used.
    */
   private def shadowedFolder(
       known: Shadows,
@@ -199,9 +198,9 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * True if another program has removed or replaced files since Spark listed them. Then the listed files are
-   * read without the shadow: as for a reader without the extension, the query fails and does not return the
-   * rows that were removed.
+   * True if another program has removed or replaced some of the listed files since Spark listed them. Then the listed
+   * files are read without the shadow, and the query fails, as for a reader without the extension. With the shadow,
+   * it would return the rows that were removed.
    */
   private def isOfOtherFiles(
       listed: Map[String, FileStatus],
@@ -214,10 +213,10 @@ private[snapshot] final class Overlay(
     new FileStatus(a.length, false, 1, state.fs.getDefaultBlockSize(path), a.modified, path)
 
   /**
-   * A listing without the changes of lost runs (`OpenChange.isLost`). While such a run is being ended, the
-   * files that it has hidden are read wherever they are, and its new files are not read. Once the run is done,
-   * the folder has the files that the run keeps there, and other programs have added or removed all else. A
-   * listed file that is found nowhere stays in the listing, and Spark reports that it is missing.
+   * A listing without the changes of lost runs (`OpenChange.isLost`). While such a run is being ended, the files that
+   * it has hidden are read wherever they are, and its new files are not read. Once the run is done, its files that
+   * are visible in the folder count, replaced files and new files alike, and hidden files do not count. A listed file
+   * that is found nowhere stays in the listing, and Spark reports that it is missing.
    */
   private def withoutLost(
       listed: Map[String, FileStatus],
@@ -233,8 +232,8 @@ private[snapshot] final class Overlay(
           r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
         .toMap
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
-      // An overwritten folder of a run that is not done is left out: another program has removed the directory of
-      // the run there, and what that program has left in the folder counts.
+      // In an overwritten folder of a run that is not done, no new file leaves the listing: another program has
+      // removed the directory of the run, and what that program has left in the folder counts.
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
         a <- c.change.added
@@ -278,8 +277,8 @@ private[snapshot] final class Overlay(
   } yield OpenChange(run, change, run.folderState(change))
 
   /**
-   * The files to read in a folder without a run under way; None if the listed files are right. Mostly a
-   * comparison of the names is enough. For the listing of the last query not even this is needed.
+   * The files to read in a folder without a run under way; None if the listed files are right. As a rule a comparison
+   * of the names tells this. If the last query used the same listing, not even the comparison is needed.
    */
   private def settledFolder(
       history: FolderHistory,
@@ -298,8 +297,8 @@ private[snapshot] final class Overlay(
   }
 
   /**
-   * Warns of files that another program has put under the names of replaced files. A slow or old listing may
-   * show a replaced file after it is gone, so each such file is looked up.
+   * Warns of files that another program has put under the names of replaced files. An old listing shows replaced
+   * files, too, so the warning needs a file that is there now.
    */
   private def warnOf(
       history: FolderHistory,
@@ -341,6 +340,6 @@ private[snapshot] final class Overlay(
 
 private object Overlay {
 
-  // a try fails only if a run was committed or published meanwhile, or a folder was moved
+  // an attempt fails only if a run was committed or published meanwhile, or a folder was moved
   val MaxTries = 1000
 }

@@ -14,9 +14,9 @@ import io.sparkzorder.log._
 import io.sparkzorder.util.Paths
 
 /**
- * A reader's view of a committed run that is not published, or that met a conflict: where the files of the
- * run are, and whether another program has overwritten a folder. The reader uses the checks of
- * [[RunFolder]], so it decides as `Publisher` would decide if it continued the run now.
+ * A reader's view of a committed run that is not published, or that met a conflict: where the files of the run are,
+ * and whether another program has overwritten a folder. The reader uses the checks of [[RunFolder]]. So it comes to
+ * the result to which `Publisher` would come if it went on with the run now.
  *
  * @param isDone true for a run that met a conflict and is ended: none of its files moves any more
  */
@@ -33,7 +33,7 @@ private[snapshot] final class UnfinishedRun(
   lazy val changes: Seq[FolderChange] =
     if (isDone) known.changes else new RunPlaces(state, record, present.in).changes
 
-  /** The present place of a new file, most often in the hidden directory of the run. */
+  /** The present status of a new file, as a rule in the hidden directory of the run. */
   def onItsWay(change: FolderChange, added: Added): Option[FileStatus] = {
     val files = folder(change)
     present.in(files.own).get(added.staged).orElse(files.find(added))
@@ -88,10 +88,10 @@ private[snapshot] final class UnfinishedRun(
     }
 
   /**
-   * By name, the replaced files of a folder that has a conflict or was overwritten. There the run does not
-   * hold, so its replaced files are files of the table again.
+   * The replaced files, by name, of a folder that has a conflict or was overwritten. The run is not in force there,
+   * so its replaced files are files of the table again.
    *
-   * @param hidden whether a replaced file is read even where it is still hidden
+   * @param hidden true for a replaced file that is read even if it is still hidden
    */
   def comingBack(
       change: FolderChange,
@@ -105,8 +105,8 @@ private[snapshot] final class UnfinishedRun(
   }
 
   /**
-   * By name, the new files of a done run that are visible in the folder: the run was published there, or
-   * another program has moved the files.
+   * The new files, by name, of a done run that are visible in the folder: the run was published there, or another
+   * program has moved the files there.
    */
   def staying(change: FolderChange): Map[String, FileStatus] = {
     val here = present.in(folder(change).folder)
@@ -116,13 +116,16 @@ private[snapshot] final class UnfinishedRun(
 }
 
 /**
- * Present listings of the directories of a table. Each directory is listed once, when it is first asked
- * for.
+ * Listings of directories of a table, made during one attempt to lay the records over a listing. Each directory is
+ * listed once, when it is first asked for.
  */
 private[snapshot] final class PresentFiles(state: StateDirectory) {
   private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]
 
-  /** True when a directory was listed. Then the reader combines listings of different times. */
+  /**
+   * True when a directory was listed. Then the reader has combined listings of different times, and must check that
+   * the records are still the same.
+   */
   def used: Boolean = !listings.isEmpty
 
   /** The files of a directory by name; empty when the directory does not exist. */
@@ -131,14 +134,14 @@ private[snapshot] final class PresentFiles(state: StateDirectory) {
 }
 
 /**
- * Finds folders that another program has moved since a run was committed. Either the listing shows the
- * files of such a folder under the new path, or the listing is older than the move. An old listing may have
- * been made in the middle of a publish or of a conflict, when neither the replaced files nor the new files
- * were visible. Such a listing lacks rows, so the read must fail.
+ * Finds folders that another program has moved since a run was committed. If the listing is younger than the move,
+ * it shows the files of the folder under the new path. A listing from before the move may have been made in the
+ * middle of a publish or of a conflict, when neither the replaced files nor the new files were visible. Such a
+ * listing lacks rows, so the read must fail.
  *
- * The reader first adds each file that it has not found. Then one search looks for all these files, because a
- * search lists every folder of the table. A file that the search does not find is remembered, so that later
- * reads do not search for it again.
+ * A search lists every folder of the table. So the reader first adds each file that it has not found, and then one
+ * search looks for all of them. A file that the search does not find is remembered, so that later reads do not search
+ * for it again.
  */
 private[snapshot] final class MovedFolders(
     state: StateDirectory,
@@ -146,8 +149,8 @@ private[snapshot] final class MovedFolders(
     present: PresentFiles) {
 
   /**
-   * @param isOfRun true for a file that the run wrote: it lies in the folder that has the copy of the
-   *   change. False for a file that the run replaced: only its name, length and time identify it
+   * @param isOfRun true for a file that the run added: it lies in the folder that has the copy of the change. False
+   *   for a file that the run replaced: only its name, length and time identify it
    */
   private case class Missing(
       known: KnownRecord,
@@ -164,8 +167,8 @@ private[snapshot] final class MovedFolders(
     files += Missing(known, change, added.name, _.getLen == added.length, isOfRun = true)
 
   /**
-   * Adds a missing replaced file of a folder that has a conflict or was overwritten. If the run has given the
-   * file back, perhaps no copy of the change leads to the file any more, so the search is by the file's name.
+   * Adds a missing replaced file of a folder that has a conflict or was overwritten. The search is by the name of the
+   * file: if the run has given the file back, there may be no copy of the change any more.
    */
   def add(run: UnfinishedRun, change: FolderChange, replaced: Replaced): Unit = {
     add(run, change)
@@ -182,12 +185,12 @@ private[snapshot] final class MovedFolders(
    * Searches for the missing files. True when a folder of an unfinished run was moved after the reader had
    * found it. Then the reader must start again.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the listing covers the
-   *   folder that has a missing file now, and lacks the file
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when a missing file lies in another
+   *   folder now, which the listing covers, and the listing lacks the file there, too
    */
   def search(): Boolean =
-    // Unfinished runs come first. Meanwhile a hidden file may become visible in the moved folder, and the
-    // search for files, which comes later, finds it there.
+    // Unfinished runs come first. A hidden file may become visible in the moved folder meanwhile, and then the later
+    // search for files finds it there.
     underWay.groupBy(_._1._1).exists { case (run, changes) =>
       isElsewhere(run, changes.values)
     } || {
@@ -224,7 +227,7 @@ private[snapshot] final class MovedFolders(
   private def ofCopy(m: Missing): Option[String] =
     copies.get(ChangeCopy.name(m.known.record.run, m.change.folder)).filter(_ != m.change.folder)
 
-  // two searches, because one may miss a folder that is renamed while other folders are listed
+  // two searches, because a single search may miss a folder that is renamed while other folders are listed
   private lazy val copies: Map[String, String] = {
     def seen = RunPlaces.copies(state, present.in)
     seen ++ seen

@@ -17,9 +17,10 @@ import io.sparkzorder.log._
 import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles, ObjectStore}
 
 /**
- * Writes checkpoints, and removes the record files that nothing needs any more. A crash between any two steps
- * leaves files that the checkpoint makes obsolete, and the next OPTIMIZE removes them. A crash may also leave a
- * directory `_tmp_dropped_*`, which is removed like other temporary files ([[Leftovers.temporary]]).
+ * Writes checkpoints, and removes the record files that nothing needs any more. After a crash between two steps,
+ * there are record files that readers ignore because of the checkpoint, and the next OPTIMIZE removes them. A crash
+ * may also leave a directory `_tmp_dropped_*`, which is removed like other temporary files
+ * ([[Leftovers.temporary]]).
  *
  * @param nowMs the present time in milliseconds since 1970
  */
@@ -29,7 +30,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   /**
    * Writes a checkpoint if there are enough new records, and removes obsolete files. OPTIMIZE calls this method
    * after it has published earlier runs and removed expired files. A failure is only logged, because a missing
-   * checkpoint costs time and no row.
+   * checkpoint costs only time.
    */
   def writeIfDue(): Unit =
     try {
@@ -40,12 +41,12 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     } catch { case NonFatal(e) => logWarning(s"no checkpoint of ${state.commits}", e) }
 
   /**
-   * The last record that a new checkpoint may cover: before the first run that is not published, and before the
-   * newest `Kept` records.
+   * The last record that a new checkpoint may cover. It comes before the first run that is not published, before
+   * the first record that cannot be read, and before the newest `Kept` records.
    */
   private def lastToCover(log: CommitLog): Long = {
-    // A record that only ends or limits a run does not count as open: its writer may have been killed before it
-    // marked the record done.
+    // A marker ([[Record.marker]]) needs no publish, so it does not count as open. It may have no mark for ever, if its
+    // writer was killed before the mark.
     val open = log.open.filterNot(o => o.isDone || isMarker(o)).map(_.known.number)
     val unread = log.open.filter(_.known.record == null).map(_.known.number)
     (Seq(log.last - Checkpoints.Kept) ++ (open ++ unread).map(_ - 1)).min
@@ -64,8 +65,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
           conflict = !o.isSettled && !isMarker(o))
       }
     val next = log.open.map(_.known).find(_.number == upTo + 1)
-    // A checkpoint names the run of the next record, so this record must be readable. If there is a gap in the
-    // numbers, another program has removed records, and no checkpoint is written.
+    // A checkpoint names the run of the next record, so this record must be readable. A gap in the numbers means that
+    // another program has removed records, so no checkpoint is written.
     if (next.exists(_.record != null) && isComplete(log, upTo)) {
       val facts = new LiveFacts(covered)
       val checkedBefore = log.checkpoint.fold(0L)(_.content.checked)
@@ -92,15 +93,15 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     log.open.map(_.known.number).takeWhile(_ <= upTo) == (log.upTo + 1 to upTo)
 
   /**
-   * A test of whether a record must stay whole. An entry that is not whole never gets whole again. A whole entry
-   * stays so if one of these is true:
+   * Tells which entries must stay whole. An entry that is not whole lacks facts, so it never gets whole again. A
+   * whole entry stays whole if one of these is true:
    *
    *   - Its run met a conflict.
    *   - Its run has an intent, so the run still keeps files.
    *   - It is the newest OPTIMIZE in force, which UNDO needs.
    *   - It makes a shadow, or lets files of a shadow expire, and the shadow is in force.
-   *   - It aborted a run less than [[Checkpoints.AbortMs]] ago. The process of that run may still be at work, and
-   *     must find the record.
+   *   - It aborted a run less than [[Checkpoints.AbortMs]] ago. The process of that run may still be at work. It
+   *     finds the record before it commits.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
@@ -120,7 +121,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   /**
    * Lists the folders with added files, and forgets the files that another program has removed.
    *
-   * @return false if a run was under way during the listing; then nothing is forgotten
+   * @return false if a run was under way, so that files were perhaps hidden; then nothing is forgotten
    */
   private def forgetRemovedFiles(log: CommitLog, facts: LiveFacts): Boolean =
     log.open.forall(_.isDone) && {
@@ -133,17 +134,17 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     }
 
   /**
-   * Removes record files that no checkpoint needs, and old checkpoints. One old checkpoint stays, because a
-   * slow listing can miss the newest one. The files are first renamed into a directory. If the table is
-   * overwritten meanwhile, this directory is gone, and no record of the new table is touched.
+   * Removes the record files that no checkpoint needs, and old checkpoints. One old checkpoint stays, because a
+   * slow listing can miss the newest checkpoint. The files are first renamed into a directory. If the table is
+   * overwritten meanwhile, this directory is gone, so the renames fail, and no record of the new table is touched.
    */
   private def removeObsolete(): Unit =
     if (obsolete(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
       val trash = new Path(state.commits, s"${ExclusiveFile.Temporary}dropped_${UUID.randomUUID()}")
-      // the directory of a table that was dropped meanwhile is not made again
+      // `make` does not make `_commits` again if the table was dropped meanwhile
       if (ObjectStore.isOne(fs)) fs.mkdirs(trash) else Directories.make(fs, trash, fs.getConf)
       val names = obsolete(new CommitLogReader(state).read())
-      // a record without its mark is a run to be published, so all marks go after all records
+      // a record without its mark would be a run that is not published, so all marks go after all records
       val (records, others) = names.partition(Checkpoints.isRecord)
       Seq(records, others).foreach(ManyFiles.map(_)(n =>
         FileMove.rename(fs, new Path(state.commits, n), new Path(trash, n))))
@@ -170,8 +171,8 @@ private object Checkpoints {
   val Kept = 10L
 
   /**
-   * The folders are listed again if the number of added files is greater than twice the number at the last listing
-   * plus `ListFoldersAbove`. So a small table is never listed, and listings of a large table are rare.
+   * The folders are listed again if there are more added files than this number plus twice the number of added files
+   * at the last listing. So a small table is never listed, and listings of a large table are rare.
    */
   val ListFoldersAbove = 1000
 
@@ -193,15 +194,14 @@ private object Checkpoints {
 }
 
 /**
- * What is still needed of published records: the files that they added and that no later record replaced. By
- * these a reader corrects a listing that was made during a publish, and OPTIMIZE recognises files of earlier
- * runs.
+ * What is still needed of published records: the files that they added and that no later record replaced. By these
+ * files, a reader corrects a listing that was made during a publish, and OPTIMIZE knows which run has made a file.
  *
  * @param entries ascending by number, from an older checkpoint or from the record files
  */
 private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
 
-  /** The record that added each file of the table, by folder and name. */
+  /** The number of the record that added each file, by folder and name. Replaced files are removed from it. */
   private val owner = mutable.HashMap.empty[(String, String), Long]
   for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
     c.replaced.foreach(r => owner.remove((c.folder, r.name)))
@@ -214,7 +214,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   def size: Long = owner.size.toLong
 
   /**
-   * Forgets the files that other programs have removed. A removed file of a published run never comes back.
+   * Forgets files that other programs have removed. No publish makes a removed file of a published run again.
    *
    * @param isThere tells whether a folder still has a file of a name
    */
@@ -223,10 +223,10 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       .foreach(owner.remove)
 
   /**
-   * The past files of each record, by the number of the record and the folder. First come the files that the run
-   * of the record replaced. Then come the files from which earlier runs had made those files, directly or in
-   * several steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past
-   * files `b` and `a`. [[withPast]] limits their number.
+   * The past files of each record, by the number of the record and the folder. First come the files that the run of
+   * the record replaced. Then come the files from which earlier runs had made those files, directly or in several
+   * steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past files `b`
+   * and `a`. [[withPast]] cuts the lists off.
    */
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
@@ -259,7 +259,10 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
     })
   }
 
-  /** Adds the past files of each entry, without those that the record itself lists as replaced. */
+  /**
+   * Adds the past files of each entry, without those that the record itself lists as replaced. The newest entries
+   * come first if there are more than [[LiveFacts.MaxPast]] past files.
+   */
   private def withPast(kept: Seq[CheckpointEntry]): Seq[CheckpointEntry] = {
     var room = LiveFacts.MaxPast
     kept.reverse.map { e =>

@@ -14,7 +14,7 @@ import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, State
 import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 
 /**
- * Removes leftovers. Only OPTIMIZE and VACUUM LAYOUT remove them, never a reader.
+ * Removes leftovers. OPTIMIZE and VACUUM LAYOUT do this, and readers never do.
  *
  * @param user the name of the user, for the record that declares a run dead
  */
@@ -37,15 +37,15 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
         s"${leftover.bytes} bytes")
       val isGone =
         ManyFiles.map(leftover.directories)(Directories.remove(state.fs, _, recursive = true))
-      // the intent goes last, because it leads to the directories if this process dies
+      // the intent goes last: if this process dies before, the intent leads to the directories that are left
       leftover.intent.foreach(i => intents.remove(i.run))
       isGone.forall(identity)
   }
 
   /**
-   * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has
-   * claimed are given back. Nothing is removed if the run has replaced files: such a run was committed, and its
-   * record was removed. If somebody restores the record, the new files are needed to publish the run.
+   * Removes the files of a run that did not commit and cannot commit any more. The files that an undo has claimed
+   * are given back. Nothing is removed if replaced files of the run are there: such a run was committed, and somebody
+   * has removed its record. If the record is restored, the new files are needed to publish the run.
    */
   def discard(intent: Intent): Unit = intent.undone match {
     case _ if intents.hasReplaced(intent) =>
@@ -63,8 +63,8 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
   }
 
   /**
-   * Removes a token that is already visible in the folder, if the run has replaced nothing there. The token is
-   * visible if another program has removed the record of the run while the run was being published.
+   * Removes the token beside the data, if the hidden directory of the run is gone. Such a token is left if another
+   * program has removed the record of the run while the run was being published.
    */
   private def discardToken(folder: String, run: String): Unit =
     if (state.status(state.own(folder, run)).isEmpty) {
@@ -73,9 +73,9 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     }
 
   /**
-   * Removes the files in a directory of a run, except replaced files: a run that has replaced files was
-   * committed, and its record was deleted. The copies of the change beside replaced files stay, too, because
-   * they say to which folder the replaced files belong.
+   * Removes the files in a directory of a run, except replaced files: a run that has replaced files was committed,
+   * and its record was deleted. Copies of the change stay beside replaced files, because the copies say to which
+   * folder the replaced files belong.
    */
   private def discardIn(own: Path): Unit = {
     val (kept, others) =
@@ -93,8 +93,8 @@ private[sparkzorder] object Markers {
   /**
    * Commits a marker and marks it done.
    *
-   * @param isNeedless true if the present records make the marker needless or wrong
-   * @return false if the marker was not committed, because it is needless
+   * @param isNeedless true if, by the present records, the marker must not be committed, or need not be
+   * @return false if the marker was not committed for this reason
    */
   def commit(state: StateDirectory, marker: Record)(isNeedless: TableLog => Boolean): Boolean = {
     val number = create(state, marker)(isNeedless)
@@ -102,7 +102,11 @@ private[sparkzorder] object Markers {
     number.isDefined
   }
 
-  /** Like [[commit]], but does not mark the record done, because the caller has yet to carry out the marker. */
+  /**
+   * Like [[commit]], but does not mark the record done: the caller has yet to do what the marker says.
+   *
+   * @return the number of the record; None if `isNeedless`
+   */
   @tailrec
   def create(
       state: StateDirectory,
@@ -116,8 +120,9 @@ private[sparkzorder] object Markers {
 }
 
 /**
- * Declares a run dead, by a record, before its files are removed. The order of the numbered records decides:
- * if the run was only slow, it finds this record and does not commit; if the run commits first, it is not dead.
+ * Declares a run dead, by a record of the kind `abort`, before its files are removed. The order of the numbers
+ * decides: if the run was only slow, it finds the record and does not commit; if the run commits first, the
+ * record is not written.
  *
  * @param user the name of the user, for the record
  */
@@ -125,8 +130,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
 
   /**
    * @param by the run that needs the abort; an aborted run must not abort others
-   * @return false when the run has committed, so that its files belong to the table, or when `by` is
-   *   aborted
+   * @return false when `run` has committed, so that its files belong to the table, or when `by` is aborted
    */
   @tailrec
   def abort(run: String, by: Option[String] = None): Boolean = {
@@ -140,7 +144,7 @@ private[sparkzorder] final class DeadRuns(state: StateDirectory, user: String) {
       }
       true
     }
-    // `_zorder` was removed with the table, and must not be created again
+    // the table was dropped, `_zorder` with it; a record would make the directory again
     else if (!ObjectStore.isOne(state.fs) && !state.fs.exists(state.commits)) true
     else if (state.createRecord(next, Record.marker(Record.Abort, run, user))) {
       state.markDone(next, run)

@@ -13,9 +13,9 @@ import io.sparkzorder.util.ManyFiles
 
 /** Commits the runs of one statement. A run is committed by creating the next numbered record exclusively. */
 private[sparkzorder] final class Committer(state: StateDirectory, target: String) extends Logging {
-  // The records that other statements have committed since the inputs were listed. Every run is checked
-  // against all of them. Each record is read only once and kept, because a checkpoint may remove it before
-  // the last run.
+  // `others` are the records that other statements have committed since the inputs were listed, that is after record
+  // `since`, up to record `readTo`. Every run of the statement is checked against all of them. The records are kept
+  // here, because a checkpoint may remove their files before the last run.
   private var since = 0L
   private var readTo = 0L
   private var others = Vector.empty[Record]
@@ -25,9 +25,9 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
    * record. A run that loses the race for a number to another run checks again and takes the next number.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when an input has changed
-   * @param after the number of the last record that was published before the inputs were listed. An input with
-   *   the name of a file that this record or an earlier record replaced is a new file: some writers always use
-   *   the same names
+   * @param after the number of the last record before the inputs were listed. Up to this record, no record is
+   *   compared with the inputs: an input with the name of a file that such a record replaced is a new file, because
+   *   some writers always use the same names
    * @return the number of the record
    */
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
@@ -39,7 +39,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
     val ours = inputs(record).toSet
     @tailrec def attempt(): Long = {
       val log = TableLog.read(state)
-      // records were removed, and the next numbers would be used a second time
+      // records were removed, so the next numbers would be used a second time
       if (log.last < readTo) throw gone(s"up to number $readTo")
       val newer = log.after(readTo).getOrElse(throw gone(s"after number $readTo"))
       others ++= newer.map(_._2)
@@ -84,12 +84,13 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
         throw ZOrderErrors.conflict(target, s"files of the shadow of run ${other.run} were removed")
       case Record.Abandon if record.publishedRuns(other.run) =>
         throw ZOrderErrors.conflict(target, s"the shadow of run ${other.run} was undone")
-      // a shadow replaces nothing that is visible
+      // a run that exchanges visible files does not conflict with a shadow, which replaces no visible file
       case _ if other.commitsRun && !(record.exchangesFiles && other.makesShadow) =>
         inputs(other).find(ours).foreach { path =>
           throw ZOrderErrors.conflict(target, s"run ${other.run} has replaced $path")
         }
-        // the inputs were listed while the other run was being published, so they may lack other files of that run
+        // The inputs were listed while the other run was being published. They have some of its new files, and may
+        // lack others.
         if (other.exchangesFiles) outputs(other).find(ours).foreach { path =>
           throw ZOrderErrors.conflict(target, s"run ${other.run} was just adding $path")
         }

@@ -15,7 +15,7 @@ import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.{ManyFiles, Paths}
 
 /**
- * Finds the files that runs keep only for a while, and decides whether they may be removed. Changes
+ * Finds the files that runs keep only for a while, and decides whether they may be removed. This class changes
  * nothing.
  *
  * @param isReadable true if the footer of a data file can be read
@@ -45,8 +45,8 @@ private[sparkzorder] final class Leftovers(
     } yield RetainingRun(n, record, file, intent, since)
 
   /**
-   * Replaced files whose retention is over. A run yields up to two leftovers: one with the proven files,
-   * and one with the unproven files.
+   * Replaced files whose retention is over. A run yields up to two leftovers: one with the files whose rows are
+   * proven to be in other files, and one with the other files.
    *
    * @param retainMs a retention in milliseconds, in place of the retention of each run
    */
@@ -60,7 +60,7 @@ private[sparkzorder] final class Leftovers(
       def together(kind: Leftover.Kind, parts: Seq[(String, Leftover)]) =
         of(kind, run.file, run.intent, parts.map(_._2), isWhole = unproven.isEmpty)
           .copy(sinceMs = run.sinceMs)
-      // a run without kept files yields a leftover, too: its intent must be removed
+      // a run that keeps no file yields a leftover, too, by which its intent is removed
       val retained =
         if (proven.isEmpty && unproven.nonEmpty) None
         else Some(together(Leftover.Retained, proven))
@@ -75,9 +75,9 @@ private[sparkzorder] final class Leftovers(
   }.filter(_.directories.nonEmpty)
 
   /**
-   * Hidden files of runs without a record, which are still working or have died. If such a run has replaced
-   * files, it was committed, and its record was removed later. All its files are then unproven, also the
-   * new files.
+   * Hidden files of runs without a record. Such a run is still working, or has died. If replaced files of the run
+   * are there, it was committed, and its record was removed later. Then all its files are unproven, also the new
+   * files.
    */
   lazy val uncommitted: Seq[Leftover] =
     ManyFiles.map(intents.filter(i => log.commitOf(i._2.run).isEmpty)) { case (file, intent) =>
@@ -94,7 +94,7 @@ private[sparkzorder] final class Leftovers(
   def unreferenced: Seq[Leftover] = {
     val named = intents.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
     val unfinished = log.unfinished.map(_._2.run).toSet
-    // the intent of a shadow was removed, but the shadow may still be in force
+    // a shadow may be in force although somebody has removed its intent
     def mayBeInForce(run: String, folder: String) =
       log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))
     state.runDirectories().filterNot { case (run, folder, _) =>
@@ -118,11 +118,10 @@ private[sparkzorder] final class Leftovers(
     val copies = ChangeCopy.of(record.run, state.byName(path).keys).toSeq
     val isItsOwn = copies.isEmpty || copies.contains(ChangeCopy.name(record.run, folder))
     val change =
-      // if two folders have exchanged their names, the directory has the copy of the change of the other
-      // folder
+      // if two folders were exchanged, the directory has the copy of the other folder's change
       if (isItsOwn) record.changes.find(_.folder == folder)
       else copyIn(path, record.run).map(_.changes.head)
-    // neither a record nor a copy describes this change, so its replaced files cannot be proven
+    // without a record or a copy of the change, nothing proves its replaced files, if there are any
     change.fold(!hasOld(path))(evidence.holds(folder, _, number))
   }
 
@@ -184,7 +183,7 @@ private[sparkzorder] final class Leftovers(
     try {
       val all = below(path)
       val files = all.filter(s => s.isFile && !RunFolder.isMetadata(s.getPath.getName))
-      // the time of the directory counts, too: it changes when a file is created or removed
+      // the time of the directory counts, too: it changes when a file is created, moved or removed
       val newest = (state.fs.getFileStatus(path) +: all).map(_.getModificationTime).max
       Some(Leftover(
         kind,
@@ -210,14 +209,15 @@ private final case class RetainingRun(
     sinceMs: Long)
 
 /**
- * Temporary or retained files in the directory of the table.
+ * Files in the directory of the table that are temporary or kept for a while.
  *
  * @param path a directory or file; for a run with several directories, the file of its intent
  * @param run the id of the run that owns the files; for a temporary file, the name of the file
  * @param files the number of data files in the directories; 1 for a temporary file
  * @param sinceMs when the files were replaced, or when the newest file was written, in milliseconds
  * @param directories the directories or the file to remove
- * @param intent the intent of the run, which is removed after the last of its directories
+ * @param intent the intent of the run, which is removed with the last of its directories; None if the intent must
+ *   stay, or is not known
  */
 private[sparkzorder] final case class Leftover(
     kind: Leftover.Kind,
@@ -252,15 +252,15 @@ private[sparkzorder] object Leftover {
   /** Files of a run without a record of its commit. */
   case object Staged extends Kind("staged", stays = false)
 
-  /** A record that was written under a temporary name and never got its number. */
+  /** A file that was written under a temporary name and never got its final name. */
   case object Temporary extends Kind("temporary", stays = false)
 }
 
 /**
- * Finds out whether the rows of replaced files are in other files. Each file that a run added must be in
- * its folder with the recorded length and a readable footer, or a later run must have replaced the file,
- * and the same must hold for the files of that run. A power failure, a cleaning program or `rm` may have
- * removed new files long after the run, and then the replaced files are the only copy.
+ * Finds out whether the rows of replaced files are in other files. Each file that the run added must be in its
+ * folder with the recorded length and a readable footer. Otherwise a later run must have replaced the file, and the
+ * same must hold for the files of that run. The reason: a power failure, a cleaning program or `rm` may have removed
+ * new files long after the run, and then the replaced files are the only copy.
  *
  * @param isReadable true if the footer of a data file can be read
  */
@@ -281,8 +281,8 @@ private[log] final class Evidence(
   private val seen = mutable.HashMap.empty[(String, String, Added, Long), Boolean]
 
   /**
-   * True if every file that the change added is readable, or was replaced by files for which the same
-   * holds.
+   * True if every file that the change added is in its folder and readable, or was replaced by files for which the
+   * same holds.
    *
    * @param folder the folder in which the files of the change are now
    * @param number the number of the record of the run: only later records count as replacements. 0 if the
@@ -291,7 +291,7 @@ private[log] final class Evidence(
   def holds(folder: String, change: FolderChange, number: Long): Boolean =
     change.added.forall(isProven(folder, change.folder, _, number))
 
-  /** @param recorded the folder in which the records have the file */
+  /** @param recorded the folder of the file in the records, which may have been moved to `folder` */
   private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
     seen.getOrElseUpdate(
       (folder, recorded, a, number),
@@ -314,7 +314,7 @@ private[log] object Evidence {
   /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
   def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
     val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
-    // a file that an UNDO has put back may have any name
+    // the file may have been written by any program, under any name: an UNDO puts such files back
     format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
       FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
   }
@@ -324,9 +324,8 @@ private[log] object Evidence {
  * The replaced files of a table that are still kept.
  *
  * @param bytes the size of all these files
- * @param untilMs when the last of these files may be removed. None if there are no such files, or if some
- *   files never expire: their run is not done, or met a conflict, and the files may have the only copy of
- *   rows
+ * @param untilMs when the last of these files may be removed. None if there are no such files, or if some of them
+ *   do not expire, because their run is not done or met a conflict
  */
 private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
 
@@ -349,8 +348,8 @@ private[sparkzorder] object RetainedFiles {
   }
 
   /**
-   * The size of the files that the run of a record replaced and that are still kept in the hidden directories
-   * of a run.
+   * The size of the files that the run of a record replaced and that are still in the hidden directories of a
+   * keeper.
    *
    * @param keeper the run in whose directories the files are: the same run, or an UNDO that has claimed the
    *   files

@@ -36,8 +36,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   /**
-   * Ends a committed run, and restores the replaced files in every folder in which the run is not
-   * published.
+   * Ends a committed run. In every folder in which the run is not published, the replaced files get their names
+   * again.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT if a program overwrites a folder
    *   meanwhile; the run then stays unfinished
@@ -54,9 +54,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   /**
-   * Abandons all committed runs that are not published, and returns their records. For each run, a record
-   * of the kind `abandon` is written first, so that after a crash the next recovery abandons the run and
-   * does not publish it.
+   * Abandons all committed runs that are not published, and returns their records. For each run, a record of the
+   * kind `abandon` is committed first. So after a crash, the next recovery goes on to abandon the run, and does not
+   * publish it.
    */
   def abandonAll(user: String): Seq[Record] =
     TableLog.read(state).unfinished.map { case (number, record) =>
@@ -67,7 +67,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
 
   /**
-   * Finishes the runs that were committed and not finished, and returns their records.
+   * Publishes the committed runs that are not published, or abandons those that a record abandons, and returns
+   * their records.
    *
    * @param log the records as they are now
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published
@@ -87,26 +88,26 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
   }
 
   private final class OpenRun(number: Long, record: Record) {
-    // A record may have thousands of folders and is parsed only once. Later checks compare the identity of
-    // its file.
+    // A record may have thousands of folders, so it is parsed only once. Later checks compare the length and the time
+    // of its file.
     private val identity = state.identity(number)
     requireState()
 
-    /** Each folder as the record names it, and where it is now; None if it was not found. */
+    /** For each folder, the change as the record has it, and with its present path; see [[RunPlaces.all]]. */
     def places: Seq[(FolderChange, Option[FolderChange])] =
       new RunPlaces(state, record, state.byName).all
 
-    /** Fails if a folder of the run is in doubt. A user must first say whether the folder was overwritten. */
+    /** Fails if a folder of the run is in doubt: a user must first say whether the folder was overwritten. */
     def requireNoDoubt(): Unit =
       ManyFiles.map(places.flatMap(_._2)) { change =>
         val files = new RunFolder(state, record, change)
-        // another publisher may have finished the run, and a later run may already be moving its files
+        // If another publisher has finished the run, a later run may be moving its files, which would look like doubt.
         if (files.isInDoubt && !state.isDone(number)) Some(files.doubt) else None
       }.flatten.headOption.foreach(throw _)
 
     /**
-     * Works on a folder at its present path. If another program renames or moves the folder meanwhile, the
-     * rest of the work is done at the new path.
+     * Does the work on a folder at its present path. If another program renames or moves the folder meanwhile, the
+     * work goes on at the new path.
      */
     @tailrec
     def atPlace(place: (FolderChange, Option[FolderChange]), left: Int = Publisher.Moves)(
@@ -139,7 +140,7 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       }
 
     def abandonIn(files: RunFolder): Option[Problem] = {
-      // by abandoning the run, the user has said that the folder was not overwritten
+      // a user who abandons the run says that the folder was not overwritten
       if (files.isInDoubt) files.putConflict()
       if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
     }
@@ -173,9 +174,9 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     /**
      * Hides the replaced files of a folder, and then gives the new files their names.
      *
-     * @param isResumed true if another process may already have hidden replaced files. A missing replaced
-     *   file may then have been removed while it was hidden, and only the new files have its rows. If
-     *   false, only this process hides files, so a missing replaced file was removed while it was visible.
+     * @param isResumed true if another process may already have hidden replaced files. Then a replaced file that is
+     *   found nowhere may have been removed while it was hidden, so that only the new files have its rows. If false,
+     *   only this process hides files, so such a file was removed while it was visible
      */
     private def exchange(files: RunFolder, isResumed: Boolean): Option[Problem] =
       files.changedInput.orElse(files.occupiedName).orElse(files.missingNew) match {
@@ -194,12 +195,12 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 
     private def forward(files: RunFolder): Option[Problem] = files.reveal() match {
       case Some(p) =>
-        // Another program overwrote the folder while files were being revealed. New files that became visible
-        // after that must be hidden again.
+        // Another program may have overwritten the folder while files were being revealed. Files that became visible
+        // after that would be beside the rows of that program, so they are hidden again.
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // if the folder was moved away, missing files mean nothing here
+        // if the folder was moved away, its new files were moved, too, and are not lost
         val lost = files.lostNew.filter(_ => files.isThere)
         // with this mark the replaced files never expire
         if (lost.isDefined) state.markConflict(number)
@@ -225,14 +226,14 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         problem: String,
         isHiding: Boolean): Option[Problem] = {
       files.decideConflict()
-      // until the conflict token exists, a delayed publisher may still hide the replaced files
+      // without a token of the conflict, a delayed publisher could still hide the replaced files
       if (files.isUntouched) files.putConflict()
       val now = files.folderState
       val isInDoubt = now == FolderState.Overwritten && files.isInDoubt
       // RECOVER LAYOUT .. ABANDON may have put a token into the folder meanwhile
       if (now == FolderState.Overwritten && !isInDoubt && files.folderState != FolderState.Overwritten)
         conflict(files, problem, isHiding)
-      // another publisher may have finished the run meanwhile, and later runs may have replaced its files
+      // If another publisher has finished the run meanwhile, this is no conflict: later runs have replaced its files.
       else if (now == FolderState.Published || state.isDone(number)) None
       else if (isInDoubt) Some(InDoubt(files.doubt))
       else if (now == FolderState.Overwritten && !files.isThere) Some(Away(problem))
@@ -255,13 +256,10 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 /** Why the work on a folder of a run did not end as intended. */
 private sealed trait Problem
 
-/** The directory has no file of the run: the folder was overwritten, or was moved elsewhere. */
+/** The hidden directory of the run is not there: the folder was overwritten, or was moved elsewhere. */
 private final case class Away(problem: String) extends Problem
 
-/**
- * The run has ended in this folder, and a conflict is reported: another program changed the folder, or the run was
- * abandoned.
- */
+/** The run has ended in this folder with a conflict. `publish` throws the error, and `abandon` does not. */
 private final case class Ended(error: ZOrderException) extends Problem
 
 /** The folder is in doubt: a user must say whether it was overwritten. */

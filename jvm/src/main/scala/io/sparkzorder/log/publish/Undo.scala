@@ -11,9 +11,9 @@ import io.sparkzorder.log._
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
 
 /**
- * The undo of one run: the files that the run added go, and the files that it replaced come back under their
- * old names. An undo changes the table in the same way as any other run. The constructor lists the table and
- * the kept files. This class changes nothing.
+ * Plans the undo of one run: the files that the run added go, and the files that it replaced come back under their
+ * old names. An undo is committed and published like any other run. The constructor lists the table and the kept
+ * files. This class changes nothing.
  *
  * @param number the number of the record of the run
  * @param record the record of the run to be undone
@@ -47,8 +47,8 @@ private[sparkzorder] final class Undo(
         c <- record.changes
         r <- c.replaced if !inputs.get((c.folder, r.retained)).exists(r.is)
       } yield c.path(r.name)
-      // A program that overwrites a folder also removes the kept files in the folder. The overwritten folder is
-      // the cause, so it is reported before the missing files.
+      // A program that overwrites a folder also removes the kept files there. The overwritten files are the cause, so
+      // they are reported before the missing kept files.
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
           Some("the files that it replaced are not retained any more")
@@ -74,14 +74,14 @@ private[sparkzorder] final class Undo(
     touched.headOption.orElse(occupied)
   }
 
-  // If the record has no modification time, the file must not be newer than the publication of the run.
+  // a record of an older release has no modification time; then the file must not be newer than the mark of the run
   private def isAsWritten(a: Added, s: FileStatus): Boolean =
     s.getLen == a.length && (
       if (a.modified > 0) s.getModificationTime == a.modified
       else state.doneSince(number).exists(s.getModificationTime <= _)
     )
 
-  /** The kept files with their folders and names. */
+  /** The kept files, each with its folder and its hidden name. */
   def keptFiles: Seq[((String, String), FileStatus)] = for {
     c <- record.changes
     r <- c.replaced
@@ -91,7 +91,7 @@ private[sparkzorder] final class Undo(
   /**
    * The changes that undo the run. Call this method only if there is no obstacle.
    *
-   * @param rows the number of rows of a kept file, from its folder and name
+   * @param rows the number of rows of a kept file, by its folder and its hidden name
    */
   def changes(rows: ((String, String)) => Long): Seq[FolderChange] =
     record.changes.map { c =>
@@ -118,11 +118,11 @@ private[sparkzorder] object Undo {
 }
 
 /**
- * Moves the replaced files of a run from the directories of that run into the directories of its undo. After
- * that, clean-up cannot delete a part of them when their retention ends, and they are hidden like all files
- * of a run. The directories of the undone run are removed and never made again, so a delayed publisher of
- * that run cannot move the files a second time. If the undo fails, the files go into the closed directories
- * of the undone run, to which no publisher moves files.
+ * Claims the replaced files of a run for its undo: moves them from the directories of that run into the directories
+ * of the undo. There, clean-up does not delete some of them when their retention ends, and they lie where a publisher
+ * looks for the new files of a run. The directories of the undone run are removed and never made again, so a delayed
+ * publisher of that run cannot move the files a second time. If the undo fails, the files go into the closed
+ * directories of the undone run, because no publisher takes files from there.
  *
  * @param undone the run that is undone
  * @param run the undo
@@ -134,16 +134,16 @@ private[sparkzorder] final class UndoClaim(
     user: String) {
   private val intents = new Intents(state)
 
-  // The process of an aborted undo may still be at work and move files later. Its intent is kept until this
-  // undo is published, so that such files are found.
+  // Other undos, which this undo has aborted. Their processes may still be at work and move files. Their intents are
+  // kept until this undo is published, so that such files are found.
   private var known = Set.empty[String]
 
   /**
-   * Claims the files. If another undo that has not committed holds them, that undo is aborted first. If several
-   * undos claim at once, exactly one survives, because an aborted undo may not abort others.
+   * Claims the files. Another undo that holds them and has not committed is aborted first. If several undos claim at
+   * once, exactly one survives, because an aborted undo must not abort others.
    *
-   * @param isComplete whether all kept files are there. A file or a token may be missing for a while: an
-   *   aborted undo may still be moving it, and gives it back
+   * @param isComplete true when all kept files are there. A file or a token may be missing for a while, because an
+   *   aborted undo may still be moving it, and then gives it back
    * @return false if another undo has won. If true, files may still be missing after the last attempt, so the
    *   caller must check again before it commits
    */
@@ -179,8 +179,8 @@ private[sparkzorder] final class UndoClaim(
   def settle(): Unit = known.foreach(intents.remove)
 
   /**
-   * Gives the files back after a failure, apart from those that another undo has claimed meanwhile. Must not be
-   * called for an undo that has replaced a file ([[Cleanup.discard]] checks this).
+   * Gives the files back after a failure, apart from those that another undo has claimed meanwhile. The undo must not
+   * have replaced a file ([[Cleanup.discard]] checks this).
    */
   def giveBack(folders: Seq[String]): Unit = {
     ManyFiles.map(folders)(giveBackIn)
@@ -201,15 +201,15 @@ private[sparkzorder] final class UndoClaim(
     val (own, closed) = (state.own(folder, run), state.closed(folder, undone))
     state.fs.delete(new Path(own, ChangeCopy.name(run, folder)), false)
     rename(folder, RunFolder.Waiting, RunFolder.Finished)
-    // the token is visible if another program has removed the record while the undo was being published
+    // the token is beside the data if another program has removed the record while the undo was being published
     RunFolder.tokenNames(run).foreach(token =>
       FileMove.rename(
         state.fs,
         Paths.child(state.folder(folder), token),
         new Path(own, RunFolder.Finished)))
     drain(own, closed)
-    // Another undo may empty and remove `closed` at the same time. If files then remain in `own`, this method
-    // moves them again.
+    // Another undo may empty and remove `closed` at the same time, so that the move of some files fails. These files
+    // are moved again.
     Directories.removeEmpty(state.fs, closed)
     if (state.files(own).nonEmpty && state.fs.exists(state.folder(folder))) giveBackIn(folder)
   }
