@@ -19,8 +19,8 @@ import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.{CatalogTarget, DataFormat, Target}
 
 /**
- * ALTER TABLE ... SORT BY: declares the order in which later writes put rows into files. Existing files
- * stay as they are.
+ * ALTER TABLE ... SORT BY: declares the order in which later writes put rows into files. Existing files stay as
+ * they are.
  *
  * @param order None for `SORT BY ()`, which removes the declaration
  */
@@ -70,8 +70,8 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
         "declared with CLUSTER BY",
         "Use ALTER TABLE ... CLUSTER BY NONE.")
     }
-    // Properties that the new declaration does not set are removed: Impala's two properties, for example,
-    // may still declare another order.
+    // Properties of an earlier declaration that the new one does not set are removed. Impala's two properties, for
+    // example, would go on to declare another order for Impala.
     val old =
       DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !columns.contains(k))
     if (columns.nonEmpty) {
@@ -87,7 +87,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
   }
 }
 
-/** Refuses, at the time of the declaration, a declared order that writes could not keep. */
+/** Refuses an order that later writes could not keep, when it is declared. */
 private[sparkzorder] final class SortByCheck(sameName: Resolver) {
 
   /**

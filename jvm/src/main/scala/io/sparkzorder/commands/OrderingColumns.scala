@@ -17,11 +17,11 @@ import io.sparkzorder.table.OrderingColumn
 
 private[sparkzorder] object OrderingColumns {
 
-  /** The record that states the present layout: that of the last OPTIMIZE with columns that was not undone. */
+  /** The record that states the present layout: that of the last OPTIMIZE in force that has columns. */
   def recordInForce(log: TableLog): Option[Record] =
     log.inForce.map(_._2).find(_.columns.nonEmpty)
 
-  /** The name parts of columns. Names that do not parse are left out: another program may have written them. */
+  /** The name parts of columns. Names that cannot be parsed are left out: another program may have written them. */
   def parsed(parser: ParserInterface, names: Seq[String]): Seq[Seq[String]] =
     names.flatMap(name => Try(parser.parseMultipartIdentifier(name)).toOption)
 }

@@ -10,17 +10,17 @@ import org.apache.spark.SparkContext
 import org.apache.spark.internal.Logging
 
 /**
- * Names and times the phases of a statement. The Spark UI shows the phase as the description of its jobs.
- * Stages have the name of the phase, too, because a status tracker sees only names of stages. After the
- * phase, the user's own description is restored.
+ * Names and times the phases of a statement. The Spark UI shows the phase as the description of its jobs. The stages
+ * have the name of the phase, too, because Spark's status tracker shows the names of stages and no descriptions of
+ * jobs. After the phase, the user's own description is restored.
  */
 private[sparkzorder] final class Phases(sc: SparkContext, statement: String) extends Logging {
-  // Spark names a stage by the short form of its call site
+  // `callSite.short` is the property from which Spark takes the name of a stage
   private val keys = Seq("spark.job.description", "callSite.short")
   private var ofStatement = statement
   private val spent = mutable.LinkedHashMap.empty[String, Long]
 
-  /** Runs one phase; the times of equally named phases add up. */
+  /** Runs a phase. The times of phases with the same name are added up. */
   def apply[T](name: String)(body: => T): T = {
     val before = keys.map(sc.getLocalProperty)
     keys.foreach(sc.setLocalProperty(_, s"$ofStatement: $name"))

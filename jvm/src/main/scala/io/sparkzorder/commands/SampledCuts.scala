@@ -16,10 +16,10 @@ private[sparkzorder] final class SampledCuts(
   /**
    * @param rows the number of rows of each folder
    * @param targets for each folder, the wanted number of rows of a new file
-   * @param sizes from the position of a folder to the sizes of its rows
-   * @param kept from the position of a folder to the files that stay as they are, for each ordering column
-   * @param regions from the position of a folder to the grid whose cells are cut further
-   * @param goal from the samples to the queries for which the cuts should be good
+   * @param sizes returns the sizes of the rows of a folder, by the position of the folder
+   * @param kept returns, for each ordering column, the files of a folder that stay as they are
+   * @param regions returns the grid whose cells are cut further; None for a folder that has none
+   * @param goal returns the queries for which the cuts should be good, by the samples of all folders
    */
   def of(
       input: InputRows,

@@ -35,7 +35,7 @@ private[sparkzorder] final class TableState(
     options: Map[String, String] = Map.empty) {
   val conf: Configuration = user.sessionState.newHadoopConf()
 
-  /** The target. If it is a path, it has the tables of the catalog whose data are at this path. */
+  /** The target. The target of a path also has the tables of the catalog whose data are at this path. */
   lazy val target: Target = new CatalogTables(user, conf).known(named)
 
   lazy val settings: Settings =
@@ -78,13 +78,13 @@ private[sparkzorder] final class TableState(
   def checkPublishing(): Unit = {
     checkSettings()
     check()
-    // checkCatalog is left out: the run did it before the commit, and readers wait for the end of the run
+    // checkCatalog is left out: the run passed it before its commit, and the run must be published in any case
     if (TableLog.read(state).unfinished.nonEmpty) {
       TargetChecks.checkInPlace(target, conf, schemes)
     }
   }
 
-  /** All records, ascending by number. An old record has only what the checkpoint still holds of it. */
+  /** All records, ascending by number. Old records have only what the checkpoint still holds of them. */
   def records: Seq[Record] = TableLog.read(state).all.map(_._2)
 
   /** Publishes the committed runs that are not published, and updates the index for them. */
@@ -100,8 +100,8 @@ private[sparkzorder] final class TableState(
     indexingEnded(Seq(number -> record))(new Publisher(state).publish(number, record))
 
   /**
-   * Updates the index if the publish of some runs fails although the runs have ended: they have a conflict in
-   * some folders and are published in the others, and no later run updates the index for these.
+   * Updates the index if the publish fails although the runs have ended. Such runs met a conflict in some folders and
+   * are published in the others, and no later run would update the index for the published folders.
    */
   private def indexingEnded[T](runs: Seq[(Long, Record)])(publish: => T): T =
     try publish
@@ -114,7 +114,7 @@ private[sparkzorder] final class TableState(
         throw e
     }
 
-  /** Runs `body`, which may exchange files. Then refreshes the session, even after a failure. */
+  /** Runs `body`, which may exchange files. Then refreshes the session, also after a failure. */
   def exchanging[T](body: => T): T = {
     val result =
       try body
@@ -144,12 +144,12 @@ private[sparkzorder] final class TableState(
 }
 
 /**
- * Updates the statistics of the catalog for a table whose files were exchanged. The rows are the same, so
- * only the size changes; the other statistics of ANALYZE TABLE stay.
+ * Updates the statistics of the catalog for a table whose files were exchanged. The rows are the same, so only the
+ * size changes. The other statistics of ANALYZE TABLE stay.
  */
 private[sparkzorder] object SizeStatistics extends Logging {
 
-  /** Writes the new size where the catalog has one; a failure is logged, since statistics are hints. */
+  /** Writes the new size where the catalog has a size. A failure is only logged, because statistics are hints. */
   def update(session: Session, table: CatalogTable): Unit =
     try {
       val catalog = session.sessionState.catalog

@@ -23,8 +23,9 @@ import io.sparkzorder.table.Target
 import io.sparkzorder.workload.LaterNotes
 
 /**
- * What a statement does with the table that it names. The table is not a part of the action. A TargetAction is
- * neither a plan nor an expression, so that the analyzer does not look inside.
+ * What a statement does with the table that it names. The table is not a part of the action: the statement is parsed
+ * before the table is looked up. A TargetAction is neither a plan nor an expression, so that the analyzer does not
+ * look inside.
  */
 private[sparkzorder] trait TargetAction {
 
@@ -47,7 +48,8 @@ private[sparkzorder] trait TargetAction {
   def commandOnOther(name: String, format: String): Option[LogicalPlan] = None
 
   /**
-   * What to do instead on a table of another format; None if there is no advice for this statement.
+   * The advice of the error for a table of another format, such as a statement of that format; None if there is no
+   * advice.
    *
    * @param rollback the statement of the format that undoes the last run of OPTIMIZE
    */
@@ -72,8 +74,7 @@ private[sparkzorder] trait TableAction extends TargetAction {
 private[sparkzorder] trait WorkloadAction extends TableAction {
 
   /**
-   * @param state the state directory of the table. The directory of a table of another format has nothing but
-   *   the workload
+   * @param state the state directory of the table. For a table of another format, the directory has only the workload
    */
   def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
 

@@ -21,8 +21,8 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.{CatalogTarget, Target}
 
 /**
- * The WHERE clause of OPTIMIZE, divided into the conjuncts that use data columns and the conjuncts
- * that do not. Columns are identified by name.
+ * The WHERE clause of a statement, divided into the conjuncts that use data columns and the conjuncts that do not.
+ * Columns are identified by name.
  *
  * @param partitionSchema partition columns of the target
  */
@@ -36,7 +36,7 @@ private[sparkzorder] final class WhereClause(
   private val (partitionOnly, others) =
     splitConjunctivePredicates(where).partition(dataColumns(_).isEmpty)
 
-  /** The conjuncts without data columns: partition columns alone decide them. */
+  /** The conjuncts without data columns. The values of the partition columns decide them. */
   val onPartitions: Option[Expression] =
     partitionOnly.map(WhereClause.byName).reduceOption(And(_, _))
 
@@ -55,7 +55,7 @@ private[sparkzorder] final class WhereClause(
     def refuse(problem: String) = WhereClause.refuse(where, target.name, problem)
     if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
     val used = conditions.flatMap(_.references)
-    // this is checked after the analysis, because a word such as current_date looks like a column before it
+    // before the analysis, a word such as current_date looks like a column, so the check comes after the analysis
     if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
       .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
@@ -74,7 +74,7 @@ private[sparkzorder] final class WhereClause(
   /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
 
-  /** Makes the name of a catalog table an alias of `plan`, for clauses with `table.column` or `db.table.column`. */
+  /** `plan` under the name of the catalog table, so that `table.column` and `db.table.column` can be resolved. */
   def named(plan: LogicalPlan): LogicalPlan =
     if (tableName.isEmpty) plan else SubqueryAlias(tableName, plan)
 
@@ -93,7 +93,7 @@ private[sparkzorder] final class WhereClause(
   private def ownPart(parts: Seq[String]): String = {
     def isBefore(qualifier: Seq[String]): Boolean = parts.length > qualifier.length &&
       qualifier.zip(parts).forall { case (a, b) => sameName(a, b) }
-    // the longest one first, as Spark resolves names
+    // the longest qualifier first, as Spark resolves names
     parts.drop(tableName.tails.find(isBefore).fold(0)(_.length)).head
   }
 }
@@ -103,8 +103,8 @@ private[sparkzorder] object WhereClause {
   private val NotDeterministic = "it is not deterministic"
 
   /**
-   * Refuses a clause without any column, before Spark analyzes it. A constant beside other predicates,
-   * such as `1 = 1 AND p = 2`, does no harm.
+   * Refuses a clause without any column, before Spark analyzes it. A clause such as `1 = 1 AND p = 2` is accepted,
+   * because one of its conjuncts has a column.
    *
    * @param target how messages name the table
    */
@@ -115,9 +115,9 @@ private[sparkzorder] object WhereClause {
   }
 
   /**
-   * Like [[check]], for a Delta or Iceberg table. Its format evaluates the clause, and no format can
-   * evaluate a subquery. (The clause of a plain table may have a subquery, because Spark evaluates the
-   * clause in a query over the partition values.)
+   * Like [[check]], for a Delta or Iceberg table. There the format evaluates the clause, and neither format can
+   * evaluate a subquery. The clause of a plain table may have a subquery, because Spark evaluates the clause in a
+   * query over the partition values.
    */
   def checkForFormat(where: Expression, target: String): Unit = {
     if (where.exists(_.isInstanceOf[SubqueryExpression])) refuse(where, target, "it has a subquery")

@@ -20,8 +20,8 @@ import io.sparkzorder.table.TokenFile
  *
  *  - A file of R is in the set: the listing is older than the change, or was made during the change. All files
  *    of R are removed from the set, and all files of A are added, so no row is lost or doubled.
- *  - No file of R is in the set, and the change is being published: the listing was made while the files of R were
- *    hidden, or R is empty. All files of A are added.
+ *  - No file of R is in the set, and the change is being published: the listing was made after the files of R were
+ *    hidden. All files of A are added.
  *  - No file of R is in the set, and the change is published. Either the listing is younger than the change. Then
  *    another program or a later change has removed each file of A that the listing lacks. Or the listing was made
  *    after all of R were hidden and before all of A were visible. Whether a missing file of A is in the folder now

@@ -116,8 +116,7 @@ private[snapshot] final class UnfinishedRun(
 }
 
 /**
- * Listings of directories of a table, made during one attempt to lay the records over a listing. Each directory is
- * listed once, when it is first asked for.
+ * Listings of directories of a table, for one use. Each directory is listed once, when it is first asked for.
  */
 private[snapshot] final class PresentFiles(state: StateDirectory) {
   private val listings = new ConcurrentHashMap[Path, Map[String, FileStatus]]

@@ -32,7 +32,7 @@ private[sparkzorder] trait AutoTable {
   def sampled(workload: Workload): Option[Sampled]
 
   /**
-   * How many days ago the layout was changed; None if the change is old enough for another change.
+   * How many days ago the layout was changed; None if that is long enough ago for another change.
    *
    * @param bytes the size of the table
    */
@@ -54,7 +54,7 @@ private[sparkzorder] final class AutoChoice(
   private val sameName = user.sessionState.conf.resolver
   private lazy val inForce = table.inForce
 
-  /** The chosen order. It has no columns if the table has no layout and stays as it is. */
+  /** The chosen order. It has no columns if the table has no layout and gets none. */
   def choose(): ClusteringSpec = {
     val workload = phases("workload")(table.workload())
     if (hasWhere) {
@@ -78,7 +78,7 @@ private[sparkzorder] final class AutoChoice(
     def text(bytes: Double) = byteCountToDisplaySize(bytes.toLong)
     val listing =
       judged.take(MaxListed).map { case (c, r) => s"${nameOf(c, sampled)} ${text(r)}" }
-    // all other scans read as much in every layout
+    // all recorded scans that no box stands for: every layout costs them the same
     val others = math.max(0.0, workload.weight - sampled.queries.weight)
     val layouts = if (listing.isEmpty) "" else listing.mkString(", and by the layouts ", ", ", "")
     val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; they " +
@@ -116,8 +116,8 @@ private[sparkzorder] final class AutoChoice(
     val names = c.columns.map(sampled.columns(_).parts)
     val weights = if (c.weights.distinct.size <= 1) Nil else c.weights
     val reason = s"AUTO chooses ${nameOf(c, sampled)}: $about"
-    // The best layout may have the columns and weights of the present layout. It still saves reads, because the
-    // files were cut for earlier queries. So all files are rewritten, with the present order of the columns.
+    // The best layout may have the columns and weights of the present layout. A rewrite still saves reads, because the
+    // files were cut for earlier queries. Then all files are rewritten, with the present order of the columns.
     inForce.filter { r =>
       val was = r.columns.zip(weightsOf(r.weights, r.columns.size))
       val is = names.zip(weightsOf(weights, names.size))
@@ -132,7 +132,7 @@ private[sparkzorder] final class AutoChoice(
   private def weightsOf(weights: Seq[Double], n: Int): Seq[Double] =
     if (weights.isEmpty) Seq.fill(n)(1.0) else weights
 
-  /** Keeps the present layout, which new files get, too. */
+  /** Keeps the present layout. New files get it, too. */
   private def keep(why: String, sampled: Option[Sampled] = None): ClusteringSpec =
     present(
       sampled.fold(IndexedSeq.empty[QueryBox])(boxesOf(inForce.toSeq.flatMap(_.columns), _)),
@@ -174,18 +174,17 @@ private[auto] object AutoChoice {
 
   /** The number of recorded scans that is needed before a layout is changed. */
   val MinScans = 100L
-  // a change must save at least this share of the bytes that the recorded scans read
+  // A change must save at least this share of the bytes that the recorded scans read,
   private val LeastSaving = 0.2
-  // and at least so many times the bytes of the table, which is the price of the rewrite
+  // and at least so many times the bytes of the table, because the rewrite reads and writes the whole table.
   private val RewriteFactor = 3.0
   private val MaxListed = 8
 }
 
 /**
- * Finds whether the layout of a table was changed in the last days. AUTO changes a layout at most once in
- * this time, even if the workload changes. A change is a run with other columns or weights than the run before
- * it, a run that rewrote more than half of the table, or an UNDO LAYOUT. The first layout of a table is not a
- * change.
+ * Finds whether the layout of a table was changed in the last [[RecentChange.Days]] days. Then AUTO does not change
+ * the layout, even if the workload has changed. A change is a run with other columns or weights than the run before
+ * it, a run that rewrote more than half of the table, or an UNDO LAYOUT. The first layout of a table is not a change.
  */
 private[sparkzorder] object RecentChange {
 
@@ -197,13 +196,14 @@ private[sparkzorder] object RecentChange {
 
   /**
    * @param runs the runs in force that have ordering columns, newest first
-   * @param undos records of UNDO LAYOUT: AUTO must not at once repeat a layout that a user has undone
+   * @param undos records of UNDO LAYOUT. They count because AUTO must not at once repeat a layout that a user has
+   *   undone
    * @param bytes the size of the table
    * @return how many days ago the layout was changed, if the change is recent
    */
   def of(runs: Seq[Record], undos: Seq[Record], bytes: Long, nowMs: Long): Option[Long] = {
-    // The newest record notes the time of the last change. The two records around the change do not suffice: the
-    // record before the change is removed when later runs have replaced all of its files.
+    // The newest record notes the time of the last change of columns or weights. The two records around a change do
+    // not suffice: the record before the change is removed when later runs have replaced all of its files.
     val noted = runs.take(1).map(_.layoutSinceMs).filter(_ > 0)
     val seen = runs.zip(runs.drop(1)).collectFirst {
       case (r, before) if isOther(r, before) || r.cost.exists(_.inputBytes > bytes / 2) =>
@@ -214,7 +214,7 @@ private[sparkzorder] object RecentChange {
 
   /** How many days ago the last of these changes was made; None if that is not recent. */
   def daysAgo(changesMs: Seq[Long], nowMs: Long): Option[Long] =
-    // ignore times in the future (clock skew), which would stop AUTO until these times
+    // Times in the future, beyond the clock skew, are ignored: a clock was wrong, and AUTO would stop until then.
     changesMs.map(nowMs - _).filter(_ > -ClockSkewMs)
       .map(age => math.max(0L, age) / DayMs).filter(_ < Days).reduceOption(_ min _)
 

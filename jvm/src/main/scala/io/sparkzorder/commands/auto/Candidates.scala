@@ -16,7 +16,7 @@ import io.sparkzorder.workload.{
 /**
  * A layout that could be made.
  *
- * @param columns the positions of its columns among all judged columns, the column with the most cuts first
+ * @param columns the positions of its columns among the sampled columns, the column with the most cuts first
  * @param weights the weights of these columns; the least weight is 1
  */
 private[sparkzorder] final case class Candidate(columns: Seq[Int], weights: Seq[Double])
@@ -32,12 +32,12 @@ private[auto] object Candidates {
    */
   def of(queries: RecordedQueries, values: IndexedSeq[Int], files: Int): Seq[Candidate] = {
     val model = new LayoutModel(queries.forModel, values.map(LayoutModel.bitsOf))
-    // as many bits as are needed to number the files of the layout
+    // as many bits as number the files of the layout: each bit doubles the number of parts of its column
     val bits = math.max(1, LayoutModel.bitsOf(files))
     val columns = values.indices.filter(values(_) > 1)
     val sets = (1 to math.min(MaxColumns, columns.size)).flatMap(columns.combinations(_))
     val judged = sets.map(s => (s, model.greedy(bits, s)))
-      // a column without a bit does not order the files, so a set without this column has the same layout
+      // a column without a bit does not order the files, so the set without this column gives the same layout
       .filter { case (s, b) => s.forall(b(_) > 0) }
       .map { case (s, b) => (of(s, b), model.cost(b)) }
     val best = judged.sortBy(_._2).map(_._1).take(MaxSets)
@@ -52,10 +52,10 @@ private[auto] object Candidates {
 }
 
 /**
- * The recorded scans of a table that can skip files by some columns.
+ * The recorded scans of a table that can skip files by one of some columns, each as a box ([[QueryBox]]).
  *
  * @param columns the names of the columns in the recorded workload
- * @param files the number of files that will be compared with each box
+ * @param files the number of present files, each of which will be compared with each box
  */
 private[sparkzorder] final class RecordedQueries(
     workload: Workload,
@@ -92,7 +92,7 @@ private[sparkzorder] final class RecordedQueries(
       b.sides.map { case (c, side) => c -> side.map(_.width.toDouble / RankInterval.Steps) })
   }
 
-  /** The boxes with the sides in some columns only, which are given by their positions. */
+  /** All boxes, with their sides in some columns only. The columns are given by their positions. */
   def boxesOf(some: Seq[Int]): IndexedSeq[QueryBox] =
     boxes.map(b =>
       QueryBox(b.weight, some.map(c => b.sides.get(c).map(_.map(_.shares))).toIndexedSeq))
@@ -105,8 +105,8 @@ private[auto] object RecordedQueries {
   private val MaxTests = 10000000
 
   /**
-   * Divides `most` boxes equally among templates that have `sizes` boxes. What a template with few boxes does not
-   * need goes to the others.
+   * Divides `most` boxes equally among templates that have `sizes` boxes. If a template has fewer boxes than its part,
+   * the other templates get the rest.
    */
   private def shared(most: Int, sizes: Seq[Int]): Seq[Int] = {
     val numbers = new Array[Int](sizes.size)
@@ -119,7 +119,7 @@ private[auto] object RecordedQueries {
 
   /** The heaviest boxes of a template. Together they get the weight of the template. */
   private def heaviest(use: TemplateUse, most: Int): Seq[(RankBox, Double)] = {
-    // boxes of equal weight are ordered by their hash, which prefers no part of the table
+    // boxes of equal weight are ordered by their hash, because their order in the table would prefer a part of it
     val kept = use.boxes.toSeq.sortBy { case (b, w) => (-w, b.hashCode, b.toString) }.take(most)
     val sum = kept.map(_._2).sum
     kept.collect { case (b, w) if w > 0 => b -> w * use.weight / sum }

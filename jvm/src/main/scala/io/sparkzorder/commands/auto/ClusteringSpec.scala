@@ -21,7 +21,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param weights the weights of these columns; empty if all weights are equal, or if OPTIONS give them
  * @param queries the recorded queries, as boxes in the space of these columns
  * @param reason why AUTO has chosen this order
- * @param rewritesAll true if files that already have this order are rewritten, too
+ * @param rewritesAll true if files that have this order already are rewritten, too
  * @param leavesTable true if AUTO leaves a table without a layout as it is
  */
 private[sparkzorder] final case class ClusteringSpec(

@@ -30,7 +30,7 @@ private[sparkzorder] final case class JudgedFolder(
 }
 
 /**
- * Predicts how many bytes the recorded scans would read in a layout. The filters of a recorded scan are a
+ * Predicts how many bytes the recorded scans would read in a layout. The filters of a recorded scan are given as a
  * ''box'': for each column, the intervals of values that match.
  *
  * @param all the folders of the table
@@ -76,15 +76,15 @@ private[sparkzorder] final class PredictedReads(
   }
 
   /**
-   * The sides of a box in some columns. If the folder has no value that matches in some column of the box, a scan
-   * reads nothing of the folder. No rank then matches in the result, even if that column is left out of it.
+   * The sides of a box in some columns. If the folder has no matching value in any one column of the box, a scan reads
+   * nothing of the folder, even if that column is not among `some`. The result then matches no rank.
    */
   private def only(sides: Sides, some: Seq[Int]): Sides =
     some.map(c => if (sides.exists(_.exists(_.isEmpty))) Some(Nil) else sides(c)).toIndexedSeq
 
-  /** @return for each box, the number of rows in the files that a scan with this box reads */
+  /** For each box, the number of rows in those files of a folder that a scan with this box reads. */
   private def cells(grid: FolderGrid, boxes: IndexedSeq[Sides]): IndexedSeq[Double] = {
-    // rows of a file that holds several cells are read together
+    // a file may hold several cells, and is read as a whole
     val files = grid.cells.groupBy(_.file).values.toSeq
     boxes.map { sides =>
       files.filter(_.exists(cell =>
@@ -93,7 +93,7 @@ private[sparkzorder] final class PredictedReads(
     }
   }
 
-  /** The bytes that the scans read of the present files, according to the ranges of these files. */
+  /** The bytes that the scans read of the present files, judged by the ranges of these files. */
   lazy val today: Double = reads(folders.zip(sides).map { case (f, boxes) =>
     val spans = columns.indices.map(c => f.files.map(file => span(file.ranges(c), f.ranked(c))))
     boxes.map { sides =>
@@ -157,7 +157,7 @@ private[auto] final class WholeColumn(folders: Seq[JudgedFolder], c: Int) {
     }
 
   /**
-   * The least and the greatest rank in a folder for the values between two shares of the whole table.
+   * The least and the greatest rank in a folder of the values between two shares of the whole table.
    *
    * @return None if the folder has no such values
    */
@@ -181,7 +181,7 @@ private[auto] final class WholeColumn(folders: Seq[JudgedFolder], c: Int) {
 /**
  * A sample of the columns by which recorded scans can skip files.
  *
- * @param values for each column, the greatest number of distinct values in the sample of one folder
+ * @param values for each column, the greatest number of distinct values that the sample of one folder has
  * @param files the number of files that a layout of the whole table would have
  * @param bytes the size of all files
  */
@@ -194,7 +194,7 @@ private[sparkzorder] final case class Sampled private (
     reads: PredictedReads)
 
 private[sparkzorder] object Sampled {
-  // sets of more columns are too many to be judged
+  // of more columns, there would be too many sets to judge them all
   val MaxColumns = 8
   private val MinSample = 20000L
   private val RowsPerFile = 100L

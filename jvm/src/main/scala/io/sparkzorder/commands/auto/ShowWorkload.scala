@@ -24,8 +24,7 @@ private[sparkzorder] case object ShowWorkload extends WorkloadAction {
     .add("kind", StringType, nullable = false)
 
   /**
-   * One row for each template. A template is a group of scans that use the same columns in the same way to skip
-   * files.
+   * One row for each template. A template stands for all scans that skip files by the same columns in the same way.
    */
   override val schema: StructType = new StructType()
     .add("columns", ArrayType(use, containsNull = false), nullable = false)

@@ -47,8 +47,8 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
   }
 
   /**
-   * Fails if a folder has a run whose record is lost: such a run cannot be recovered, and the number of recovered
-   * runs would not show this. Called after the other runs were recovered.
+   * Fails if some folder has a run whose record is lost. Such a run cannot be recovered, and the result row would not
+   * show this. Called after the other runs were recovered.
    */
   private def checkLost(table: TableState): Unit =
     Try(new TableLister(table.user, table.target).list()) match {
@@ -71,7 +71,8 @@ private[sparkzorder] object RecoverLayout {
 }
 
 /**
- * PUBLISH LAYOUT: the files of a shadow replace the old files for every reader, also without the extension.
+ * PUBLISH LAYOUT: gives the files of shadows visible names and hides the old files, so that every reader reads the
+ * new files, also without the extension.
  *
  * @param where chooses partitions
  */

@@ -57,7 +57,7 @@ private[sparkzorder] final class HistoryRows(
     log: TableLog,
     visible: => TableFiles) {
 
-  /** For each run whose shadow is inert somewhere, the first file that was changed or removed. */
+  /** For each run whose shadow is inert in some folder, the first file that was changed or removed. */
   private lazy val inert: Map[String, String] = Shadowed.inert(state, log.shadows, visible)
 
   private val withIntent = new Intents(state).runs()
@@ -80,7 +80,7 @@ private[sparkzorder] final class HistoryRows(
   }
 
   /**
-   * The bytes of the hidden files of a shadow, by the lengths in the record. A shadow without an intent has no
+   * The bytes of the hidden files of a shadow, by the lengths in the record. Without an intent, the shadow has no
    * hidden files any more. Files whose deletion a record announces do not count.
    */
   private def hiddenBytes(r: Record): Long =
@@ -90,7 +90,7 @@ private[sparkzorder] final class HistoryRows(
         c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
     }
 
-  /** The changes of a shadow in the folders where its files do not have visible names. */
+  /** The changes of a shadow in those folders in which PUBLISH LAYOUT has not given its files visible names. */
   private def unpublished(r: Record): Seq[FolderChange] =
     r.changes.filterNot(c => log.shadows.isPublished(r.run, c.folder))
 

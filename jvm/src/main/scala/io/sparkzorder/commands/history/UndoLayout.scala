@@ -26,7 +26,7 @@ import io.sparkzorder.table.{DataFile, Target}
 import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.Durable
 
-/** UNDO LAYOUT: puts back the files that the last run replaced. */
+/** UNDO LAYOUT: puts back the files that the last run in force replaced. */
 private[sparkzorder] case object UndoLayout extends TableAction {
   override def statement: String = "UNDO LAYOUT"
   override def description(target: Target): String = s"UndoLayout ${target.name}"
@@ -71,9 +71,9 @@ private[sparkzorder] case object UndoLayout extends TableAction {
 }
 
 /**
- * One UNDO LAYOUT. Claims the files that the last run replaced and that are still kept. Commits a
- * record that exchanges the files of the last run for the kept files, and publishes the record like
- * the record of any other run.
+ * One UNDO LAYOUT. Claims the kept files that the last run replaced. Then commits a record that exchanges the files
+ * of the last run for the kept files, and publishes this record like the record of any other run. The undo of a shadow
+ * is a record alone.
  */
 private[sparkzorder] final class UndoExecutor(session: Session, target: Target) extends Logging {
   private val table = new TableState(session, target)
@@ -93,12 +93,13 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   /**
-   * Undoes a run in shadow mode by a record. No file is moved, because the old files are still in their places.
+   * Undoes a run in shadow mode by a record of the kind `abandon`. No file is moved, because the old files are still
+   * in their places.
    */
   private def abandon(shadow: Record, retainMs: Long): Row = {
     TrustedStores.require(target.name, state)
     val marker = Record.marker(Record.Abandon, shadow.run, user)
-    // a later run may build on the shadow
+    // a run that was committed meanwhile may build on the shadow
     def isTooLate(now: TableLog) = !now.inForce.headOption.exists(_._2.run == shadow.run)
     if (!Markers.commit(state, marker)(isTooLate)) throw conflict(shadow)
     logInfo(s"the shadow of run ${shadow.run} on ${target.name} is abandoned")
@@ -140,23 +141,23 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         retainMs)
     } catch {
       case t: Throwable =>
-        // After the commit the claimed files belong to the table, and the next run publishes them. If another
-        // program has removed the record, files that the undo has replaced prove the commit.
+        // After the commit the claimed files belong to the table, and the next run publishes them. If the commit record
+        // is gone, `discard` finds the files that the undo has replaced, which prove the commit, and changes nothing.
         if (!holds(_.commitOf(runId).isDefined)) {
           try new Cleanup(state, user).discard(Intent(runId, folders, Some(undone.run)))
           catch { case NonFatal(e) => t.addSuppressed(e) }
         }
-        // Another undo aborts this run before it takes the claimed files. If this happened, the error is only a
-        // consequence, so the conflict is reported.
+        // Another undo may have aborted this run and taken the claimed files. Then the error is only a consequence, so
+        // the conflict is reported.
         val isAborted = Try(TableLog.read(state).isAborted(runId)).getOrElse(false)
         throw (if (isAborted) conflict(undone) else t)
     }
   }
 
   /**
-   * Refuses an impossible undo before unfinished runs are published. The check is skipped if an unfinished run
-   * changes a folder of the run to undo, or is the run to undo itself: the files of this folder are known only
-   * after the publish.
+   * Refuses an impossible undo before unfinished runs are published, so that the refused statement changes nothing. The
+   * check is skipped if an unfinished run changes a folder of the run to undo, or is that run itself: the files of such
+   * a folder are known only after the publish.
    */
   private def refuseEarly(): Unit = {
     val log = TableLog.read(state)
@@ -172,9 +173,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
 
   /**
-   * The number of rows of each kept file, by folder and name. The numbers are read from the footers, which also
-   * proves that the files can still be read. Changes nothing, and refuses the undo if it is impossible. Looks
-   * again if another undo has moved the kept files meanwhile, or may be about to move them.
+   * The number of rows of each kept file, by folder and hidden name. The numbers are read from the footers, which also
+   * proves that the files can still be read. Refuses the undo if it is impossible, and changes nothing. Looks again if
+   * another undo has moved the kept files meanwhile, or may be about to move them.
    */
   @tailrec
   private def rowsOf(
@@ -233,7 +234,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       suffix = undone.suffix)
   }
 
-  /** Refuses the commit if another program has changed a file since the undo claimed the kept files. */
+  /** Refuses the commit if a file was changed since the undo claimed the kept files. */
   private def requirePossible(undo: Undo): Unit =
     undo.obstacle.foreach(p => throw ZOrderErrors.conflict(target.name, p))
 
@@ -250,8 +251,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       s"another UNDO LAYOUT of run ${undone.run}, or a later run, was committed first")
 
   /**
-   * True if the present records satisfy a condition. Also true if the records cannot be read, so that the
-   * claimed files are not given back.
+   * True if the present records satisfy a condition. Also true if the records cannot be read: then the undo may be
+   * committed, and the claimed files must not be given back.
    */
   private def holds(condition: TableLog => Boolean): Boolean =
     try condition(TableLog.read(state))

@@ -44,8 +44,8 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val table = new TableState(session, target)
     table.checkPublishing()
     val nowMs = System.currentTimeMillis()
-    // Publishing these runs retains the files that they replace. This statement keeps these files, however
-    // short the retention is.
+    // The publish of these runs hides the files that they replace. This statement keeps these files, however short the
+    // retention is.
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
     if (!dryRun && unfinished.nonEmpty) table.exchanging(table.rollForward())
     val user = session.sparkContext.sparkUser
@@ -71,7 +71,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
       removed: Boolean): Row =
     Row(path.toString, kind, files, bytes, new Timestamp(sinceMs), removed)
 
-  /** Removes the parts of the index of values that the newest generation of the index does not need. */
+  /** Removes parts of the index of values that the newest generation of the index does not need. */
   private def ofIndex(table: TableState): Seq[Row] = {
     val store = new IndexStore(table.state.root, table.conf)
     store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
@@ -82,11 +82,11 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     }
   }
 
-  /** Removes old files of the recorded workload. With RETAIN 0 HOURS, all of these files are removed. */
+  /** Removes old files of the recorded workload. With RETAIN 0 HOURS, all files of the workload are removed. */
   override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
     val store = new WorkloadStore(state, conf)
     val all = hours.contains(0L)
-    // Only this driver must forget its workload here. Other drivers notice that their files are gone.
+    // This driver must forget its workload, or it would write it again. Other drivers notice that their files are gone.
     if (all && !dryRun) WorkloadCapture.forget(state)
     store.expired(WorkloadStore.today, all).map { f =>
       val removed = dryRun || store.remove(f)
@@ -118,8 +118,8 @@ private[sparkzorder] object VacuumLayout {
 }
 
 /**
- * Finds and removes hidden files of shadows that no reader reads any more: the shadow is abandoned, a later
- * shadow has replaced the files, or another program has changed a file for which they stand.
+ * Finds and removes hidden files of shadows that no reader reads any more. Either the shadow is abandoned, or a
+ * later shadow has replaced the files, or another program has changed a visible file for which they stand.
  *
  * @param user for the records that tell readers that the files are gone
  */
@@ -138,8 +138,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
    * The hidden files of one run that no reader reads any more.
    *
    * @param isAll true if these are all hidden files of the run
-   * @param isAnnounced true when the records already tell readers that the files are gone, or that files
-   *   of later runs replace them
+   * @param isAnnounced true when the records already tell readers that the files are gone, or that later runs have
+   *   replaced them
    * @param sinceMs when the files went out of use
    */
   private[history] final class UnusedShadow private[ShadowCleanup] (
@@ -154,16 +154,16 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 
     /**
-     * False for files of which no record says yet that they are out of use. They are left to a later VACUUM,
-     * because a running query may read them.
+     * False for files of which no record says yet that they are out of use. A running query may read such files, so
+     * they are left to a later VACUUM.
      *
      * @param atOnce true if running queries do not count
      */
     def isRemovable(atOnce: Boolean): Boolean = isAnnounced || atOnce
 
     /**
-     * Announces by a record that the files are gone, and then deletes them if they are removable. A reader
-     * that knows the record does not look for the files, whatever happens to the visible files meanwhile.
+     * Announces by a record that the files are gone, and then deletes them if they are removable. A reader that knows
+     * the record does not use the files, even if the visible files for which they stand are put back.
      *
      * @return false if the files stay
      */
@@ -179,8 +179,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     }
 
     /**
-     * Commits the record that announces the deletion, if such a record is needed. False if other statements
-     * have changed the records since the files were found to be unused.
+     * Commits the record that announces the deletion, if such a record is needed. False if other statements have
+     * committed records since the files were found to be unused: the files may be in use now.
      */
     private def announce(): Boolean = isOver(record) || unused.isEmpty || {
       val marker =
@@ -189,11 +189,11 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
           version = Record.ShadowVersion,
           changes = unused.map { u =>
             val names = u.files.map(_.getPath.getName).toSet
-            // only files of a first pass may have a region, and the marker belongs to no pass
+            // a marker belongs to no pass, and RecordCheck refuses a region in it
             val gone = u.change.added.filter(a => names(a.staged)).map(_.copy(region = 0))
             u.change.copy(replaced = Nil, added = gone)
           }.filter(_.added.nonEmpty))
-      // files that no record names belong to failed attempts of tasks: no reader knows them
+      // no marker is needed for files that no record names: failed attempts of tasks left them, and nobody reads them
       val isNeeded = marker.kind == Record.Abandon || marker.changes.nonEmpty
       !isNeeded || Markers.commit(state, marker)(_.last != lastSeen) && {
         lastSeen += 1
@@ -227,9 +227,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   }
 
   /**
-   * Whether records announce that files of the run are out of use, and since when. At first no record
-   * says so of an inert shadow, and the retention counts from the time of the run. When the retention is over,
-   * VACUUM LAYOUT only announces the deletion. It deletes the files when a second retention is over.
+   * Whether records announce that files of the run are out of use, and since when. At first no record says this of
+   * an inert shadow, so its retention counts from the time of the run. When this retention is over, VACUUM LAYOUT only
+   * announces the deletion. When a second retention is over, VACUUM LAYOUT deletes the files.
    */
   private def unusedSince(record: Record): (Boolean, Long) = {
     val markers = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)
@@ -237,7 +237,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
   }
 
-  /** Records of shadows that are not abandoned and that replace files of this run. */
+  /** The records of those shadows that replace files of this run and are not abandoned. */
   private def replacing(record: Record): Seq[Record] = {
     val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
     shadows.all.map(_.record).filter(r =>

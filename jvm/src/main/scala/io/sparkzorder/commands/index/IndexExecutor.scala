@@ -119,9 +119,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * @param named the columns that the statement names; None if it names none
    * @param isNew true to fail if there is an index. Another statement may have made an index since the check
    * @param fromScratch true to read every footer again
-   * @param int96 whether the values of INT96 columns are read; None to keep what the index says
-   * @param declared the columns whose values are indexed if the index does not have such columns already; Left
-   *   says why these columns are not known
+   * @param int96 true to read the values of INT96 columns, false not to; None to do as the index says
+   * @param declared the columns whose values are indexed, unless the index has such columns already; Left says why
+   *   these columns are not known
    */
   private def build(
       named: Option[Columns],
@@ -133,12 +133,12 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     var (read, unreadable) = (0L, Seq.empty[String])
     var unknownColumns = Option.empty[String]
     def make(before: Option[IndexBefore]) = {
-      // the columns of this statement would replace those that the other statement has chosen
+      // another statement has made an index meanwhile, with columns of its own choice
       if (isNew && before.isDefined) throw ZOrderErrors.indexExists(target.name)
-      // another statement has dropped the index; an index that cannot be read is made again
+      // another statement has dropped the index; an index that is there and cannot be read is made again
       if (!isNew && before.isEmpty && !store.exists) throw ZOrderErrors.indexNotFound(target.name)
-      // The files are listed after the index was read. In the other order, another statement may add a file
-      // to the table and to the index in between, and this file would be taken for a removed file.
+      // The files are listed after the index was read. In the other order, another statement could add a file to the
+      // table and to the index in between. The file would be in the index and not in the listing, like a removed file.
       val listed = phases("list")(readFiles())
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
@@ -157,7 +157,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       read = missing.size.toLong
       unreadable = built.unreadable
       named.foreach(_.foreach(checkColumn(_, built.content, listed)))
-      // otherwise only footers of new files were read now, which is not enough to check the types
+      // checked only if all footers were read now: the types in the footers of new files alone are not enough
       if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
       val headed = HeaderValues.ofColumns(values.map(_.head))
@@ -180,7 +180,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     resultOfNewest(read, reason, millis)
   }
 
-  /** [[result]] for the generation that is the newest now; other statements may remove generations. */
+  /** [[result]] of the newest generation, even if another statement writes a newer one and removes this one. */
   @tailrec
   private def resultOfNewest(
       filesRead: Long,
@@ -200,8 +200,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   }
 
   /**
-   * Makes the table's state directory. This comes after the last check, so that a refused statement leaves
-   * nothing behind. If the table was dropped or overwritten meanwhile, its directory is not created again.
+   * Makes the table's state directory. This is done after the last check, so that a refused statement leaves nothing
+   * behind. If the table was dropped or overwritten meanwhile, its directory is not created again.
    *
    * @param had true if the table had such a directory when the statement began
    */
@@ -211,8 +211,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   }
 
   /**
-   * The files that readers with the extension read: visible files, and hidden files of shadows. Hidden
-   * files of a run that is being published are left out, because the run itself adds them to the index.
+   * The files that readers with the extension read: visible files, and hidden files of shadows. Hidden files of a run
+   * that is being published are left out, because the statement of that run adds them to the index.
    */
   private def readFiles(): TableFiles = {
     val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
@@ -239,9 +239,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     new IndexBuild(session, root, choice, format = target.format, readsInt96 = readsInt96)
 
   /**
-   * The paths whose entries stay, and the paths whose entries go. An entry stays if the table has
-   * the file with unchanged length and modification time. OPTIMIZE takes entries from footers, so
-   * values of INT96 columns may still have to be read.
+   * The paths whose entries stay, and the paths whose entries go. An entry stays if the table has the file with
+   * unchanged length and modification time. An entry also goes if values of INT96 columns are wanted and the entry has
+   * none: OPTIMIZE makes entries from footers, which do not have these values.
    */
   private def paths(
       index: IndexBefore,
@@ -307,7 +307,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     }
   }
 
-  /** The values of a column can be indexed only if Spark reads them as they are stored. */
+  /** Refuses a column whose values Spark does not read as they are stored: they cannot be indexed. */
   private def checkValues(
       column: Seq[String],
       content: IndexContent,

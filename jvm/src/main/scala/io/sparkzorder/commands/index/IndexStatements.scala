@@ -76,14 +76,14 @@ private[sparkzorder] final case class DropIndex(ifExists: Boolean) extends Index
  * The one row of a statement on an index.
  *
  * @param path the table's directory
- * @param files data files in the index; for DROP, the files that were in the index
+ * @param files the number of data files in the index; for DROP, in the index that was dropped
  * @param columns indexed columns
  * @param rows the number of rows of these files
  * @param indexBytes size of the index
- * @param filesRead data files whose footers were read
+ * @param filesRead the number of data files whose footers were read
  * @param reason why nothing, or not everything, was done
  * @param values what the index holds of each column whose values are indexed
- * @param valuesMillis how long this statement took to index the values of all columns
+ * @param valuesMillis the time in milliseconds that the statement took to index the values of all columns
  */
 private[sparkzorder] final case class IndexResult(
     path: String,

@@ -42,7 +42,8 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
     execution.analyzed.find(_.isInstanceOf[Command]).foreach { _ =>
       throw ZOrderErrors.notAQuery(query.text)
     }
-    // the plan before adaptive execution wraps it; scans of subqueries are planned later and are not shown
+    // `sparkPlan` is the plan before adaptive execution wraps it. Scans of subqueries are planned later, and are not
+    // shown.
     scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
   }
 
@@ -119,8 +120,8 @@ private object ReportedScan {
 }
 
 /**
- * The rows of one scan: one row for each conjunct, also for those whose values are known only when the query runs.
- * If there is no conjunct, one row says why.
+ * The rows of one scan: one row for each conjunct, also for a conjunct whose values are known only when the query
+ * runs. If there is no conjunct, one row says why.
  */
 private final class ScanReport(number: Int, scan: ReportedScan) {
   import ShowSkippingCommand.count
@@ -156,7 +157,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
   }
 
-  /** The row of a filter whose values, and so the files that it prunes, are known only when the query runs. */
+  /** The row of a filter whose values are known only when the query runs. It cannot tell how many files go. */
   private def atRunTimeRow(
       files: Long,
       kept: Long,
@@ -260,7 +261,7 @@ private[index] object FormatReport {
   import ShowSkippingCommand.count
   private val AtRunTime = "its values are known when the query runs"
 
-  /** None for a scan of another table, and for a scan in which only the format skips files. */
+  /** None if the scan is not of a Delta or Iceberg table, or if only the format skips files in it. */
   def of(scan: FileSourceScanExec): Option[FormatReport] = scan.relation.location match {
     case ours: ZOrderFileIndex => ours.format.map { format =>
         val (keys, planned) = scan.dataFilters.partition(RuntimeFilters.isRuntime)

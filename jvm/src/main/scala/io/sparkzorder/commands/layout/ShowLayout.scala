@@ -51,7 +51,7 @@ private[sparkzorder] final case class ShowLayout(columns: Seq[Seq[String]]) exte
     Some(ShowLayoutCommand(OtherTable(name, format), columns))
 }
 
-/** The table that SHOW LAYOUT describes. */
+/** The table that SHOW LAYOUT describes, as the statement names it. */
 private[sparkzorder] sealed trait LayoutSource {
   def name: String
 }
@@ -65,9 +65,7 @@ private[sparkzorder] final case class OwnTable(target: Target) extends LayoutSou
 private[sparkzorder] final case class OtherTable(name: String, format: String) extends LayoutSource
 
 /**
- * SHOW LAYOUT of a known target; it writes nothing.
- *
- * @see [[ShowLayoutExecutor]] for the steps of the command
+ * SHOW LAYOUT of a known target. [[ShowLayoutExecutor]] has the steps of the command.
  */
 private[sparkzorder] final case class ShowLayoutCommand(
     source: LayoutSource,
@@ -162,15 +160,15 @@ private[sparkzorder] final class ShowLayoutExecutor(
 private[sparkzorder] object ShowLayoutExecutor {
 
   /**
-   * If the number of files times the number of columns is above this limit, page indexes are not read,
-   * because each page index takes two small reads.
+   * The greatest number of files times columns for which page indexes are read. Each page index takes two small
+   * reads.
    */
   val MaxPageIndexes = 50000L
 
   private val Attempts = 3
 }
 
-/** Lists the files of any source that SHOW LAYOUT may name. */
+/** Lists the files of any table that SHOW LAYOUT may name. */
 private[sparkzorder] final class LayoutSources(session: Session, conf: Configuration) {
 
   /**
@@ -189,8 +187,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       }
     case OwnTable(target @ CatalogTarget(table)) =>
       val isOwn = table.provider.flatMap(DataFormat.named).isDefined
-      // With another format, or with an option that hides files, our lister does not know which files
-      // belong to the table. Spark then lists the files by its own rules.
+      // With another format, or with an option that hides files from Spark, our lister does not know which files belong
+      // to the table. Then the files are taken from Spark's plan of a query.
       if (isOwn && TargetChecks.hidingOption(table).isEmpty) own(target)
       else relation(target.name, session.table(target.name))
     case OtherTable(name, "iceberg") =>
@@ -247,10 +245,10 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
 /**
  * The columns that SHOW LAYOUT describes.
  *
- * @param dimensions the number of columns for which the ideal is computed together; 1 if it is computed for
- *   each column alone
+ * @param dimensions the number of columns of the ideal layout with which each column is compared; 1 if each column is
+ *   compared with a layout by this column alone
  * @param ordering the columns of the table's layout, by the records
- * @param weights how many point queries the layout expects on each of `columns`; empty if equally many
+ * @param weights the weights of `columns` in the layout; empty if all weights are equal
  */
 private[sparkzorder] final case class ChosenColumns(
     columns: Seq[OrderingColumn],
@@ -258,9 +256,7 @@ private[sparkzorder] final case class ChosenColumns(
     ordering: Seq[OrderingColumn],
     weights: Seq[Double] = Nil) {
 
-  /**
-   * The weights of the columns for which the ideal is computed together; the weight of `column` comes first.
-   */
+  /** The weights of the columns of the ideal layout with which `column` is compared; its own weight comes first. */
   def weightsFor(column: Int): IndexedSeq[Double] =
     if (weights.isEmpty) IndexedSeq.fill(dimensions)(1.0)
     else (weights(column) +: weights.patch(column, Nil, 1)).toIndexedSeq
@@ -269,8 +265,8 @@ private[sparkzorder] final case class ChosenColumns(
 }
 
 /**
- * Chooses the columns of the FOR clause, else of the last run, else of the declared order, else the first
- * columns of the table.
+ * Chooses the columns to describe: those of the FOR clause, else those of the last run, else those of the declared
+ * order, else the first columns of the table.
  */
 private[sparkzorder] final class LayoutColumns(
     session: Session,
@@ -286,10 +282,10 @@ private[sparkzorder] final class LayoutColumns(
    */
   def choose(names: Seq[Seq[String]], schema: StructType): ChosenColumns = {
     def found(columns: Seq[Seq[String]]): Seq[OrderingColumn] =
-      // columns may have been dropped since
+      // a column may have been dropped since the run or the declaration
       columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
     val ordering = found(OrderingColumns.parsed(parser, lastLayout))
-    // the data schema of a Delta table has its partition columns, too
+    // the schema of a Delta table has its partition columns, too
     def data = StructType(
       schema.filterNot(f => table.files.partitionSchema.exists(p => sameName(p.name, f.name))))
     if (names.nonEmpty) {

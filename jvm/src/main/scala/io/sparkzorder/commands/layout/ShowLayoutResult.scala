@@ -52,8 +52,8 @@ private[sparkzorder] final class ShowLayoutResult(
     Row(u.count, rounded(u.perPointQuery), rounded(u.ideal), orNull(u.excess))
 
   /**
-   * The ranges of at most `MaxRanges` files, at even distances in the list of files. Every column
-   * shows the same files.
+   * The ranges of at most `MaxRanges` files, at even distances in the list of files. The rows of all columns show the
+   * same files.
    */
   private def ranges: Seq[Row] = {
     val text = new ValueText(layout.column.dataType, zone)
@@ -70,7 +70,7 @@ private[sparkzorder] final class ShowLayoutResult(
   private def orNull(x: Option[Double]): java.lang.Double =
     x.map(d => Double.box(rounded(d))).orNull
 
-  // the numbers are sums of many shares; users should not see the digits of rounding errors
+  // the numbers are sums of many shares, and their last digits are rounding errors
   private def rounded(x: Double): Double = math.rint(x * 1e6) / 1e6
 }
 
@@ -120,7 +120,7 @@ private[sparkzorder] object ShowLayoutResult {
 }
 
 /**
- * Shows values as Spark does. Bytes are shown as hexadecimal digits, and long texts are cut.
+ * Values as text, cast to STRING by Spark. BINARY is shown as hexadecimal digits, and long texts are cut.
  *
  * @param zone time zone of timestamps
  */
