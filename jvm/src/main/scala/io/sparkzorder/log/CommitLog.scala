@@ -111,7 +111,7 @@ private[sparkzorder] final case class LogFiles(
 private[sparkzorder] object LogFiles {
   private val RecordName = "_([1-9][0-9]{0,17})".r
 
-  /** The number in the name of a record file. None for other names, also for `_05`, the name of no record. */
+  /** The number in the name of a record file; None for any other name, such as `_5_done` or `_05`. */
   def numberOf(name: String): Option[Long] = name match {
     case RecordName(number) => Some(number.toLong)
     case _ => None

@@ -39,7 +39,7 @@ private[sparkzorder] final class RunPlaces(
   private lazy val places: Seq[(FolderChange, Place)] =
     ManyFiles.map(record.changes)(c => c -> placeOf(c))
 
-  // The search lists every folder of the table, so it runs only if the record's path does not lead to some folder.
+  // The search lists every folder of the table, so it runs only if some folder is not at the path of the record.
   private lazy val elsewhere: Map[String, String] = {
     val missing = places.filter(_._2 != Here).map(p => ChangeCopy.name(record.run, p._1.folder))
     if (missing.isEmpty) Map.empty
