@@ -76,10 +76,10 @@ private[sparkzorder] object KnownRecord {
 /** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
 
-  /** The runs that were published without a conflict. */
+  /** The records whose runs met no conflict. */
   val settled: Seq[KnownRecord] = content.records.filterNot(_.conflict).map(KnownRecord(_))
 
-  /** Runs that met a conflict. */
+  /** The records whose runs met a conflict. */
   val conflicts: Seq[OpenRecord] = content.records.filter(_.conflict)
     .map(e => OpenRecord(KnownRecord(e), isDone = true, isSettled = false))
 }
@@ -240,8 +240,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
         }
     }
     val log = attempt(now.checkpoints.reverse.toList)
-    // While a mark is being written, its file is empty and the run counts as not done. The next read must
-    // read the complete mark, so this log is not cached.
+    // A mark that counted for nothing may be completed or replaced under the same name. The next read must read it
+    // again, so this log is not cached.
     log.filterNot(_.hasIncompleteMark).foreach(History.remember(state.root.toString, _))
     log
   }

@@ -28,8 +28,9 @@ private[sparkzorder] object FolderState {
   case object Conflict extends FolderState
 
   /**
-   * There is no token. As a rule another program has dropped or overwritten the folder. If replaced files of the
-   * run are still hidden there, see [[RunFolder.isInDoubt]].
+   * There is no token. As a rule another program has dropped or overwritten the folder. Or the run met a conflict
+   * there, gave all files back and removed its token. If replaced files of the run are still hidden, see
+   * [[RunFolder.isInDoubt]].
    */
   case object Overwritten extends FolderState
 }

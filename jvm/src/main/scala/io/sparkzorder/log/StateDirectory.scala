@@ -46,7 +46,7 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def closed(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_closed"))
 
-  /** The directory in which a run tries, before its commit, whether it may rename the token. */
+  /** The name to which a run renames its token and back before its commit, to try whether it may rename files. */
   private[sparkzorder] def trial(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_trial"))
 
