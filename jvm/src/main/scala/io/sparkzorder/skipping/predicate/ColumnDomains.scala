@@ -12,13 +12,14 @@ import io.sparkzorder.table.stats.FileRange
  * Each bitmap has one bit for each file.
  *
  * @param count number of files
- * @param bounded every value of the file lies between min and max, except NaN
- * @param noNulls no row of the file is NULL
- * @param noValues no row of the file has a value
- * @param noNaN no value of the file is NaN
+ * @param bounded the files in which every value, except NaN, lies between min and max
+ * @param noNulls the files in which no row is NULL
+ * @param noValues the files in which every row is NULL
+ * @param noNaN the files in which no value is NaN
+ * @param min one entry for each file; has no meaning for a file that is not in `bounded`
  * @param blockWords the number of words of a bitmap that make a block of files
  * @param values the index of the column's values, if they are indexed
- * @param plain the same bounds without `values`, if there are `values`
+ * @param plain the same bounds without `values`, so that both share the bounds of blocks; None without `values`
  */
 private[sparkzorder] final class ColumnDomains(
     val count: Int,
@@ -64,13 +65,13 @@ private[sparkzorder] final class ColumnDomains(
     case _ => None
   }
 
-  /** True if every file has bounds or has no values, so that all values lie within known bounds. */
+  /** True if every file has bounds or has no values, so that all values, except NaN, lie within known bounds. */
   lazy val isOfAllFiles: Boolean = bounded.indices.forall { w =>
     val files = math.min(64, count - w * 64)
     java.lang.Long.bitCount(bounded(w) | noValues(w)) == files
   }
 
-  /** A prefix that all texts of the files with bounds have in common; empty if none is known. */
+  /** The longest prefix that the bounds, and so all texts between them, have in common; may be empty. */
   lazy val beginning: Array[Byte] = (blocks, min, max) match {
     case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) =>
       val ends =
@@ -114,7 +115,7 @@ private[sparkzorder] final class ColumnDomains(
     case _ => false
   }
 
-  // the last summand is for the blocks, which are made later
+  // `blocks` are made later, but the last summand counts their memory from the start
   override def bytes: Long =
     4L * 8 * bounded.length + min.bytes + max.bytes + 32L * (bounded.length / blockWords + 1)
 }

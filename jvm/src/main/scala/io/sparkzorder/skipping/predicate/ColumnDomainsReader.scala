@@ -34,7 +34,7 @@ private[sparkzorder] final case class DataColumn(
 private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSensitive: Boolean) {
   import ColumnDomains._
 
-  // a filter may ask for a column hundreds of times
+  // a cache, because a filter may ask for a column hundreds of times
   private val made = mutable.HashMap.empty[DataColumn, Either[String, ColumnDomains]]
 
   /** The column's bounds in the domain of its type, or the reason why the index has none for it. */
@@ -76,9 +76,9 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   }
 
   /**
-   * The files that store the column as a type whose values this query reads differently, or under a name
-   * that is another column to this session. For these files the index of values may have other values than
-   * the query reads.
+   * The files for which the index of values may have other values than the query reads: files that store the
+   * column as a type whose values the query reads differently, and files with a column whose name differs in case,
+   * which is another column if the session is case-sensitive. The index of values ignores case.
    *
    * @param usable positions of the columns of the index whose values the query reads
    */
@@ -100,7 +100,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
     ColumnDomains.of(merged.info, merged.min, merged.max)
   }
 
-  /** A column that is being made. `info` may be changed; `min` and `max` may not, as the index may own them. */
+  /** A column under construction. `info` may be changed, but not `min` and `max`, which may belong to the index. */
   private case class Stored(info: Array[Byte], min: StatValues, max: StatValues)
 
   private def isNamed(stored: Seq[String], wanted: Seq[String]): Boolean =

@@ -107,8 +107,8 @@ private[sparkzorder] abstract class IntervalTest(
     extends ColumnTest(of, ofNulls, ofValues = true, ofNaN) {
 
   /**
-   * The result of a lookup in the index of the column's values, made once, and only if the bounds keep
-   * files.
+   * The lookup in the index of the column's values. One lookup serves all windows of the bitmap, because it reads
+   * files of the index. It is made only if the bounds keep files.
    */
   private lazy val lookup: Option[ValueLookup] = of.values.map { known =>
     val left = FileTest.all(of.count)
@@ -225,7 +225,7 @@ private[sparkzorder] object IntervalTest {
     }
   }
 
-  // values of another kind mean that only NULL counts of the column are known, and no file has bounds
+  // if the values are of another kind, only NULL counts are known; no file has bounds, so the empty array is not read
   private def longs(values: StatValues): Array[Long] = values match {
     case LongStats(l) => l
     case _ => Array.emptyLongArray

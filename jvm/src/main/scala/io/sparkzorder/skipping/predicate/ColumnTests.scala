@@ -51,7 +51,8 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
   /** A NULL in the list means that NOT IN is true for no row. */
   def inList(e: Expression, values: Seq[Any], t: DataType, negated: Boolean): FileTest = {
     val present = values.filter(_ != null)
-    // an IN without values is false for every row, even where the column is NULL
+    // An IN without values is false for every row, so NOT IN is true even where the column is NULL. The tests below
+    // would leave these rows out.
     if (values.isEmpty) Unknown("IN without values")
     // without generated code, Spark's InSet is false and not NULL for NaN, so that NOT IN is true
     else if (negated && present.size < values.size && Seq(DoubleType, FloatType).contains(t))
@@ -70,7 +71,7 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
     for {
       operand <- operandFor(e, t)
       positions <- allPositions(values, operand)
-      // a literal between two values of the column equals none of them
+      // a literal between two values of the column, such as 1.5 for an INT, equals none of them
       equal = positions.filter(_.isExact)
       intervals = operand.domain match {
         case WholeNumbers(_) | Reals =>
@@ -238,8 +239,9 @@ private[predicate] final class ColumnTests(columns: TableColumns, domains: Colum
 
 /**
  * Comparisons of one function of a text, such as `cast(s as int) >= 10 AND cast(s as int) <= 19`. A text
- * with nearly any beginning can satisfy a single comparison, because a number of any length may begin with
- * any digit. So the comparisons are combined before the texts are computed.
+ * with nearly any beginning can satisfy a single comparison: of the texts that begin with 9, '95' satisfies the
+ * first comparison and '9' the second, but no text satisfies both. So the comparisons are combined before the
+ * texts are computed.
  */
 private[predicate] object TextRanges {
 

@@ -23,8 +23,8 @@ private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
   def decide(file: FileStatus): Int
 
   /**
-   * The same decisions for the entries of one index; None if several indexes decide. An
-   * implementation that fails has to return None.
+   * The same decisions for the entries of one index; None if several indexes decide. An implementation
+   * returns None instead of raising an error.
    */
   def byEntries: Option[EntryPruner] = None
 
@@ -71,7 +71,7 @@ private[sparkzorder] object FilePruner {
 
 /**
  * The files of an index that are left after several groups of tests. The groups are in the order of their
- * evaluation. A file that several groups prune counts for the first of these groups.
+ * evaluation. If several groups would prune a file, the file counts for the first of these groups.
  *
  * @param prunedBy the names of the groups
  * @param after for each group, a bitmap of the files that this group and the groups before it keep
@@ -89,7 +89,7 @@ private[sparkzorder] final class KeptFiles private[skipping] (
 
 private[sparkzorder] object KeptFiles {
 
-  // the number of blocks that are tested to find the group that prunes most files
+  // about this many blocks, spread over all files, are tested to find the group that prunes most files
   private val SampledBlocks = 64
 
   /** The number of set bits from position `from` to position `until - 1`. */

@@ -159,7 +159,8 @@ private[sparkzorder] object FileTest {
 /**
  * Joins the tests of one column to one test, so that a filter with thousands of values or ranges walks the
  * files once. The joined test of a conjunction prunes more files than its parts do, because one value must
- * fulfil all parts.
+ * fulfil all parts: a file with the integers from 1 to 9 may hold a value above 5 and a value below 6, but no
+ * value with `a > 5 AND a < 6`.
  */
 private[predicate] object MergedTests {
 
@@ -208,8 +209,9 @@ private[predicate] object MergedTests {
   }
 
   /**
-   * Replaces all conjunctions on the same set of columns by one weaker test. It keeps each file that at least
-   * one of these conjunctions keeps.
+   * Replaces all conjunctions on the same set of columns by one weaker test, which keeps each file that at least
+   * one of these conjunctions keeps. For example, `a = 1 AND b = 2 OR a = 3 AND b = 4` becomes
+   * `a IN (1, 3) AND b IN (2, 4)`.
    */
   private def coarser(tests: Seq[FileTest]): Seq[FileTest] = {
     val (conjunctions, others) = tests.partition(_.isInstanceOf[AllOf])

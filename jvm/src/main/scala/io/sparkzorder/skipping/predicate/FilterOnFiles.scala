@@ -33,9 +33,9 @@ import io.sparkzorder.table.stats.ScannedFile
  *
  * @param predicate the conjunct as SQL
  * @param columns names of the columns in it
- * @param used whether it can keep files from being read
- * @param reason why it cannot; None when it is used
- * @param ofParts true if it asks for fields or elements of the columns
+ * @param used whether the conjunct can prune files
+ * @param reason why the conjunct cannot prune files; None when it is used
+ * @param ofParts true if the conjunct reads fields or elements of the columns
  * @param advice what to write instead of a comparison of a text with numbers
  */
 private[sparkzorder] final case class ConjunctUse(
@@ -73,7 +73,7 @@ private[sparkzorder] sealed abstract class CompiledFilters(
 
   private lazy val keys = new KeysInFiles(columns, bounds, caseSensitive)
 
-  /** The bytes of the files whose bounds are known and which the filters do not keep. */
+  /** The bytes of the files that the filters prune. */
   def bytesPruned: Long = {
     val table = bounds.table
     (0 until table.size).iterator
@@ -134,8 +134,8 @@ private[sparkzorder] final class FilterOnFiles private (
     testsOf(conjunct).collect { case t: IntervalTest => t }.flatMap(_.noteOfValues).headOption
 
   /**
-   * What to write in place of a comparison of a text with numbers, which cannot use an index of values. None if
-   * a tested column has no such index.
+   * What to write in place of a comparison of a text with numbers, which cannot use the index of the column's
+   * values. None if a tested column has no such index.
    */
   def adviceOn(conjunct: ConjunctUse): Option[String] =
     conjunct.advice.filter(_ => testsOf(conjunct).forall(_.column.values.isDefined))
@@ -226,7 +226,7 @@ private[sparkzorder] final class FilterOnFooters(
     conf: SQLConf) {
 
   /**
-   * @param filters a part of a filter that is not understood keeps every file
+   * @param filters if a part of a filter is not understood, this part keeps every file
    * @return positions of the footers whose files may hold a row for which all filters are true
    */
   def apply(filters: Seq[Expression], footers: IndexedSeq[ScannedFile]): BitSet = {
@@ -315,7 +315,8 @@ private[sparkzorder] final class FileBounds(content: IndexContent) extends Sized
     override val indexed: IndexedSeq[IndexedColumn] =
       chosen.map { case (c, _) => c.copy(path = Seq(names(c.name))) }
 
-    // a file without known bounds may have the column, so every file counts as a file with the column
+    // A file without known bounds may have the column. If it counted as a file without the column, all its rows
+    // would count as NULL.
     override val shapes: IndexedSeq[LeafColumns] =
       content.shapes.map(_ => LeafColumns(names.values.map(Seq(_)).toSeq))
 
@@ -343,8 +344,8 @@ private[sparkzorder] final class FilterOnBounds(
   }
 
   /**
-   * Prunes files of a listing by their paths. All tests run here: after an error here, the caller reads all
-   * files.
+   * Prunes files of a listing by their paths. All tests run in this call, and none in `decide`, so the caller
+   * can catch an error of a test and read all files.
    */
   def pruner(position: String => Int): FilePruner = {
     val groups = byGroup

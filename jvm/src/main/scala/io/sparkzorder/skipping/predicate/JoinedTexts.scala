@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.values.LikePattern
  */
 private[predicate] object JoinedTexts {
 
-  /** A text that is joined from more parts than this is not divided. Separators are no parts. */
+  /** A text that is joined from more parts than this is not divided. Constant separators do not count. */
   private val MostParts = 8
 
   /** A constant in which the separators stand in more places than this is not divided. */
@@ -23,9 +23,11 @@ private[predicate] object JoinedTexts {
 
   /** A constant that can be divided in more ways than this is not divided. */
   private val MostWays = 64
+
+  /** An IN with more constants than this is not divided. */
   private val MostConstants = 100
 
-  /** A beginning of a text that is longer than this is not divided. */
+  /** If the required beginning of a text is longer than this, it is not divided. */
   private val MostLetters = 1000
 
   /** One way to divide a constant: the conditions on the parts, all of which must hold. */
@@ -151,7 +153,7 @@ private[predicate] object JoinedTexts {
       placesOf(separator, text).flatMap { at =>
         divided(rest, text.drop(at + separator.length)).map(is(part, text.take(at)) +: _)
       }
-    // no part is left: the cases above match all other lists, because a constant stands between two parts
+    // the list is empty: a constant stands between two parts, so the cases above match all other lists
     case _ => if (text.isEmpty) Iterator(Nil) else Iterator.empty
   }
 

@@ -149,7 +149,7 @@ private[predicate] final class KeysInFiles(
 
 private object KeysInFiles {
 
-  // the average over a sample of this many files is exact enough
+  // an estimate needs no more files than this
   private val MaxSample = 1024
 
   /** @param files numbers of the files in the sample */

@@ -35,8 +35,8 @@ private[predicate] object Membership {
 
   /**
    * True if the equivalent predicate is also false for the same rows. For Spark, `arrays_overlap` of 0.0
-   * and -0.0 is false although the two are equal, so NOT of the equivalent predicate would wrongly skip
-   * 0.0.
+   * and -0.0 is false although the two are equal. So `NOT arrays_overlap(array(c), array(-0.0))` is true where `c`
+   * is 0.0, and `NOT c IN (-0.0)` would wrongly skip these rows.
    */
   private def isExact(e: Expression): Boolean = e match {
     case ArraysOverlap(ArrayOf(FloatType | DoubleType), _) => false
@@ -66,12 +66,12 @@ private[predicate] object Membership {
       val isLong = from.size.toLong * until.size > (if (end.isEmpty) 2L else 500L) * MostElements
       if (isLong || (start + end).exists(wildcards.indexOf(_) >= 0)) None
       else {
-        // A value begins at `f` of the text. The first `end` at or after `f` is from `u` to `e`. A value that does
-        // not end before `e` begins with the text from `f` to `e`.
+        // `f` is a place where the value may begin in the text. The first `end` at or after `f` is from `u` to `e`.
+        // A value that does not end before `e` begins with the text from `f` to `e`.
         val found = from.flatMap(f => until.find(_ >= f).map(u => (f, u, u + end.length)))
         val longest = if (end.isEmpty) text.length else 0
         val beginnings = found.iterator.flatMap { case (f, _, e) =>
-          // a value with wildcards begins with text from `f` on, and then has its first wildcard
+          // before its first wildcard, a value has the characters of the text from `f` on
           (f to math.max(e, longest)).flatMap(k => wildcards.map(text.substring(f, k) + _)) ++
             (if (end.isEmpty) Nil else Seq(text.substring(f, e)))
         }.take(10 * MostElements).toList
@@ -188,9 +188,10 @@ private[predicate] object Membership {
   private val MostCalls = 64
 
   /**
-   * A function inside a predicate. The function has the same result for all values except a few.
+   * A function inside a predicate. The function has the same result for all values except a few. An example is
+   * `array_position(array(5, 7), c)`, which is 0 unless `c` is 5 or 7.
    *
-   * @param default the result for most values. The result for NULL is NULL
+   * @param default the result for most values; where the argument is NULL, the result may be NULL instead
    * @param others where the result may differ from `default`
    */
   private final case class SparseFunction(default: Any, others: Others)
@@ -210,8 +211,8 @@ private[predicate] object Membership {
           Folded.value(Branches.replaced(predicate, call, Literal(result, call.dataType)))
         val usual = Seq(value(f.default), value(null))
         def rows(wanted: Boolean) =
-          // nothing is known if most values, or NULL, give the wanted result, or if the result depends on other
-          // columns
+          // nothing is known if most values, or NULL, make the predicate `wanted`, or if the predicate also depends
+          // on other columns
           if (usual.contains(None) || usual.contains(Some(wanted))) None
           else Some(f.others match {
             case Rows(condition) => condition
@@ -289,7 +290,7 @@ private[predicate] object Membership {
         after: String): Option[SparseFunction] = {
       val starts = placesOf(before, text).map(_ + before.length)
       val ends = placesOf(after, text)
-      // Spark compares bytes, and only in ASCII every sequence of bytes is a sequence of characters
+      // Spark searches bytes. In ASCII, each part of the bytes is a text; in UTF-8, a part may cut a character.
       val isPlain = (text + before + after).forall(_ < 128) && value.dataType == StringType
       if (!isPlain || starts.size.toLong * ends.size > 2L * MostElements) None
       else {

@@ -104,7 +104,7 @@ private[sparkzorder] final case class Operand(
       val inner = functions.drop(1).map(Some(_)) :+ None
       val (values, _) = functions.zip(inner).foldLeft((results, ofNulls)) {
         case ((wanted, nulls), (applied, inner)) =>
-          // the index knows the bytes of the column, so a cast that keeps them counts as the column itself
+          // the index has the bytes of the column, so a cast that keeps these bytes counts as the column itself
           val isOfColumn = inner.forall(i => i.function == SameBytes && (i eq functions.last))
           val values = applied.function match {
             case later: LaterCharacters if isOfColumn =>
@@ -144,8 +144,9 @@ private[sparkzorder] final case class AppliedFunction(
 private[sparkzorder] object Operand {
 
   /**
-   * True if an expression is wanted where a part of it is NULL: if it then is one of `results`, or is NULL while
-   * `ofNulls` is true. Also true if Spark raises an error there.
+   * True if the result of an expression is wanted where a part of the expression is NULL. With NULL in the place of
+   * the part, the result is then one of `results`, or the result is NULL and `ofNulls` is true. Also true if Spark
+   * raises an error there.
    */
   def isWantedAtNull(
       e: Expression,
@@ -166,7 +167,7 @@ private[sparkzorder] object Operand {
 
   /** Accepts an expression with one column. Left is the reason why it is not accepted. */
   def of(e: Expression, columns: TableColumns): Either[String, Operand] = e match {
-    // a join takes all NaN for one value, and both zeros for one, as the index does
+    // a join takes all NaN for one value, and 0.0 and -0.0 for one value, as the index does
     case KnownFloatingPointNormalized(NormalizeNaNAndZero(key)) => ofPlain(key, columns)
     case _ => ofPlain(e, columns)
   }
@@ -197,7 +198,7 @@ private[sparkzorder] object Operand {
       merged(functions, text.fold(variable)(_.call)) ++ text,
       isWantedAtNull(e, variable, _, _))
 
-  /** The cast of a BINARY column to STRING, which keeps the bytes, if the expression has the column nowhere else. */
+  /** The cast of a BINARY column to STRING, which keeps the bytes. None if the column also stands elsewhere. */
   private def textOf(variable: Expression, e: Expression): Option[AppliedFunction] =
     if (variable.dataType != BinaryType) None
     else e.collectFirst {
@@ -207,8 +208,8 @@ private[sparkzorder] object Operand {
     }
 
   /**
-   * Replaces the functions between the column and the outermost searched function of texts, together with the
-   * latter, by one function of the column. A search needs texts that are known, and only those of the column are.
+   * Replaces the outermost searched function of texts, and all functions between it and the column, by one searched
+   * function of the column. A search needs the texts of the files, and the index knows only the texts of the column.
    */
   private def merged(
       functions: List[AppliedFunction],
@@ -331,9 +332,8 @@ private[sparkzorder] object Operand {
   }
 
   /**
-   * True if Spark returns the original value when the cast is undone. A few values tell this for all: a cast
-   * between numbers loses digits either after the point, as values near 0 show, or before the point, as the
-   * greatest values show.
+   * True if a cast back gives the original value. A few values tell this for all: a cast between numbers loses
+   * digits either after the point, as values near 0 show, or before the point, as the greatest values show.
    */
   private def isOneToOne(cast: Cast, from: DataType): Boolean = {
     val samples: Seq[Any] = OrderedValue.range(from) match {

@@ -100,7 +100,7 @@ private[predicate] final class SeveralTest(
   private val count = columns.head._1.count
   private val blockWords = columns.head._1.blockWords
 
-  // the results so far, because a filter may ask for the same file several times
+  // the results so far, because a filter may ask for the same file several times; `kept` is a subset of `tested`
   private val (tested, kept) = (new BitSet(count), new BitSet(count))
   private var evaluations = 0
 
@@ -174,9 +174,9 @@ private[predicate] final class SeveralTest(
 
 private object SeveralTest {
 
-  /** The greatest number of blocks and files that are tested; all others are kept. */
+  /** The greatest number of evaluations for blocks and files. Files that were not decided by then are kept. */
   private val MaxEvaluations = 16384
 
-  /** Blocks of fewer files are not worth a test of their own. */
+  /** If an index has no more files than this, a test of the block costs more than it saves. */
   private val MinFilesForBlocks = 64
 }

@@ -15,7 +15,7 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * Turns a filter into a test of files. NOT is pushed down to the single predicates, so each of
  * these predicates has two rules. One rule keeps the files where the predicate may be true. The
  * other rule keeps the files where the predicate may be false. A row for which the predicate is
- * NULL counts for neither rule. No row is evaluated, only constants, and functions at chosen values.
+ * NULL counts for neither rule. The compiler evaluates no row, but only constants, and functions at chosen values.
  *
  * {{{
  * predicate            keeps a file where                       NOT of it keeps a file where
@@ -31,10 +31,10 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c (BOOLEAN)          as c = true                              as c = false
  * isnan(c)             it may hold NaN                          it may hold NULL or another value
  * greatest(a, b) > v   a > v or b > v keeps it                  a <= v and b <= v keep it, or NULL
- * a < b, a = b, ..     some values of [min, max] of a and b     some values are not
- *                      are
- * a + b > v, ..        some result for values of the columns    some result does not
- *                      does
+ * a < b, a = b, ..     some value of [min, max] of a is below   some value of a is not below
+ *                      some value of [min, max] of b, ..        some value of b, ..
+ * a + b > v, ..        the sum of some values of the columns    the sum of some values is not
+ *                      is above v
  * (a, b) IN ((v, w),   a <=> v AND b <=> w of one pair keeps    always
  *   ..)                it
  * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or NULL
@@ -73,9 +73,9 @@ private[sparkzorder] final class PredicateCompiler(
   private val tests = new ColumnTests(columns, domains)
   private val nullability = new Nullability(columns)
 
-  // a branch adds the test of its condition to a known test of its value only if the former has no more parts
+  // if the test of a branch's value is known, the test of its condition is added only if it has no more parts
   private val MostGuards = 8
-  // the search for one pattern may take a large part of a second
+  // more patterns are tested only by their beginnings: the search for one pattern may take a large part of a second
   private val MostSearchedPatterns = 32
   import Branches.isCondition
   import Folded.Elements
@@ -93,7 +93,8 @@ private[sparkzorder] final class PredicateCompiler(
     lazy val isNull: FileTest = nullTest(e)
   }
 
-  // by identity, because each test around a condition asks for the tests of this condition again
+  // A cache, because each test around a condition asks for the tests of this condition again. Its keys are compared
+  // by identity, because comparing large expressions takes long.
   private val truths = new IdentityHashMap[Expression, Truth]
   private def truth(e: Expression): Truth = truths.computeIfAbsent(e, new Truth(_))
 
@@ -238,7 +239,7 @@ private[sparkzorder] final class PredicateCompiler(
     val known = test(otherwise) +: branches.map { case (_, value) => test(value) }
     def ofBranch(guards: Seq[FileTest], passes: FileTest) =
       if (passes == Never) Never
-      // where the test of the value is known, a condition of many parts would only be added to it
+      // where the test of the value is unknown, the conditions alone can prune, so all of them are tested
       else FileTest.and(guards.filter(g => isUnknown(passes) || g.parts <= MostGuards) :+ passes)
     var before = Option.empty[FileTest]
     val each = branches.zip(known.tail).map { case ((condition, _), passes) =>
@@ -306,7 +307,7 @@ private[sparkzorder] final class PredicateCompiler(
     case _ => nulls(e, isNull = false)
   }
 
-  /** An IN of rows of values. NULLs count as equal there. */
+  /** An IN of rows, such as `(a, b) IN ((1, 2), (3, 4))`. Two NULLs in rows count as equal. */
   private def inRows(
       values: Seq[Expression],
       rows: Seq[Any],

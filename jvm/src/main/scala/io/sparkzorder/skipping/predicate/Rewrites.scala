@@ -35,7 +35,7 @@ private[predicate] object Branches {
     if (predicate eq part) value
     else Folded.parts(predicate.transformDown { case e if e eq part => value })
 
-  /** An expression that is TRUE, FALSE or NULL because of what it computes. */
+  /** A BOOLEAN expression that is neither a column nor a literal. */
   def isCondition(e: Expression): Boolean = e.dataType == BooleanType && (e match {
     case _: Attribute | _: GetStructField | _: Literal => false
     case _ => true
@@ -59,7 +59,7 @@ private[predicate] object Chain {
         (branches, otherwise, Branches.replaced(predicate, chain, _))
     }
 
-  // not in a lambda: it is called with many values for one row, and these may take different branches
+  // not in a lambda: Spark calls it with many values for one row, and different values may take different branches
   private def first(e: Expression): Option[Expression] = e match {
     case _: LambdaFunction => None
     case Branches(_, _) => Some(e)
@@ -110,7 +110,7 @@ private[predicate] object Folded {
     }
   }
 
-  /** Matches a list that has no columns: gives its elements and their type. */
+  /** Matches a list without columns. The result has its elements and their type. */
   object Elements {
     def unapply(e: Expression): Option[(Seq[Any], DataType)] = e.dataType match {
       case t: ArrayType =>

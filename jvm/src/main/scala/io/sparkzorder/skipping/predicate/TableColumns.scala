@@ -18,8 +18,8 @@ import org.apache.spark.sql.types.{Metadata, StructField, StructType}
 import io.sparkzorder.skipping.values.SearchedFunction
 
 /**
- * The data columns of a relation, by the expression ids of its attributes. In a plan, another
- * attribute may have the same name.
+ * The data columns of a relation, by the expression ids of its attributes. Names would not be enough: in a plan,
+ * an attribute of another relation may have the same name.
  *
  * @param output attributes of the relation
  * @param dataSchema what its files hold
@@ -38,7 +38,7 @@ private[sparkzorder] final class TableColumns(
     if (isData) Some(a.exprId -> found.head) else None
   }.toMap
 
-  /** The leaf column that an expression refers to; or why there is none. */
+  /** The leaf column that an expression refers to. Left is the reason why the expression is no such column. */
   def find(e: Expression): Either[String, DataColumn] = e match {
     case a: AttributeReference =>
       fields.get(a.exprId) match {
@@ -84,7 +84,10 @@ private[predicate] final class Nullability(columns: TableColumns) {
   /** True if the expression has a value for each row, whatever the columns hold. */
   def isNeverNull(e: Expression): Boolean = !isNullable(e, columnsAre = true)
 
-  /** Columns of which at least one is NULL wherever the expression is NULL; None if that is not known. */
+  /**
+   * Columns of which at least one is NULL in each row in which the expression is NULL. None if there may be other
+   * rows: `a / b` is NULL also where `b` is 0.
+   */
   def columnsOf(e: Expression): Option[Seq[Expression]] =
     if (isNullable(e, columnsAre = false)) None else Some(columnsIn(e))
 
