@@ -38,12 +38,12 @@ import io.sparkzorder.ordering.TypeBridge
  * Whether a plan gives the same rows again. Three callers need that:
  *
  * - A write that shuffles its rows. If an executor is lost, Spark repeats the tasks whose output was lost with
- *   it, and the shuffle distributes the rows of these tasks again, when some files are written already. A row
+ *   it. The shuffle then distributes the rows of these tasks once more, while some files are already written. A row
  *   that differs from its first version may belong to another cell, and would be written twice or not at all.
  *   Spark's plain INSERT has no shuffle between the query and the files, so only our shuffle has this problem.
  * - A write that samples its input reads the input twice.
  * - The side of a join that provides the keys of a filter may run once for the join and once for the keys. If
- *   only the first run has a key, the files with this key would be skipped.
+ *   only the run for the join has a key, the files with this key would be skipped.
  *
  * Rows differ if the query is not deterministic. They also differ if the query depends on the order of its
  * rows after an earlier shuffle, because blocks arrive in any order, or if a source gives other rows the
@@ -64,7 +64,7 @@ private[sparkzorder] object Repeatability {
     // row numbers of pandas-on-Spark
     "AttachDistributedSequence")
 
-  /** Why the rows may differ when Spark computes a part of them again. */
+  /** Why the rows may differ when Spark computes a part of them again. The reason may also be a source. */
   def obstacle(query: LogicalPlan): Option[String] = in(query, ofNodeOrSource)
 
   /**
@@ -74,7 +74,7 @@ private[sparkzorder] object Repeatability {
   def makesSameRows(plan: LogicalPlan): Boolean =
     (plan +: plan.subqueriesAll).forall(p => !p.exists(isElsewhere) && in(p, ofNode).isEmpty)
 
-  /** True if a value is the same each time that it is computed of one row. */
+  /** True if Spark computes the same value of one row each time. */
   def isSameValue(e: Expression): Boolean = e.deterministic && !e.exists {
     case call: StaticInvoke => isRandomlyEncrypted(call)
     case _ => false
@@ -126,7 +126,7 @@ private[sparkzorder] object Repeatability {
   private def first(found: Iterator[Option[String]]): Option[String] =
     found.collectFirst { case Some(why) => why }
 
-  /** The subqueries that Spark turns into joins later. Others run once, and their result stays. */
+  /** The subqueries that Spark turns into joins later. Each other subquery runs once, and Spark keeps its result. */
   private def joined(node: QueryPlan[_]): Seq[LogicalPlan] =
     node.expressions.flatMap(_.collect {
       case subquery: SubqueryExpression if isJoined(subquery) => subquery.plan
@@ -199,7 +199,7 @@ private[sparkzorder] object Repeatability {
     case _ => Map.empty
   }
 
-  /** True by the settings of Spark's core, which Spark 3.5 reads tables of Hive by. */
+  /** As `mayLeaveFilesOut`, by the settings of Spark's core. Spark 3.5 reads tables of Hive with these settings. */
   private def mayRddsLeaveFilesOut: Boolean = Option(SparkEnv.get).exists(env =>
     Seq("ignoreMissingFiles", "ignoreCorruptFiles")
       .exists(s => env.conf.getBoolean(s"spark.files.$s", defaultValue = false)))
@@ -216,7 +216,7 @@ private[sparkzorder] object Repeatability {
     case _: LocalRelation | _: Range | _: OneRowRelation => true
     case _: CTERelationRef => true
     case _: FileSourceScanLike | _: LocalTableScanExec | _: RangeExec => true
-    // the shuffle that is used again is elsewhere in the plan
+    // the exchange that is reused is elsewhere in the plan, and is checked there
     case _: ReusedExchangeExec => true
     case other => other.output.isEmpty || Stored(other.getClass.getSimpleName)
   }
@@ -234,7 +234,7 @@ private[sparkzorder] object Repeatability {
   private def isOfIceberg(part: AnyRef): Boolean =
     part.getClass.getName.startsWith("org.apache.iceberg.")
 
-  // classes that some versions do not have, or that are in another module
+  // names, because some versions of Spark do not have these classes, or have them in another module
   private val Stored =
     Set(
       "HiveTableScanExec",
@@ -297,8 +297,8 @@ private[sparkzorder] object Repeatability {
     case _: Min | _: Max => !hasEqualValues(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
     case s: Sum => isExact(s)
-    // an average of whole numbers is a sum of DOUBLEs, which are exact up to 2^53. Four million INTs may have a
-    // larger sum; SMALLINTs would need more rows than any table has
+    // Spark sums the whole numbers of an average as DOUBLEs, which are exact up to 2^53. The sum of 4.2 million INTs
+    // may be larger. SMALLINTs would need 2.7 * 10^11 rows.
     case a: Average => a.child.dataType match {
         case IntegerType => false
         case other => hasRoomForSum(other)

@@ -30,7 +30,7 @@ import io.sparkzorder.skipping.scan.{FormatTable, ScanStrategy}
  */
 private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHelper {
 
-  /** The side that Spark will broadcast, as far as this is known during planning. */
+  /** The side that Spark will broadcast, as far as this is known during planning. The rules are Spark's own. */
   def broadcastSide(join: Join, conf: SQLConf): Option[BuildSide] = {
     val hint = join.hint
     val left = canBuildBroadcastLeft(join.joinType)
@@ -60,7 +60,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   /** True for joins whose result does not depend on right rows without a match on the left side. */
   def isRightPrunable(joinType: JoinType): Boolean = joinType match {
-    // these joins use the right side only to find out which left rows have a match
+    // LEFT ANTI and ExistenceJoin use the right side only to find out which left rows have a match
     case LeftAnti | ExistenceJoin(_) | Cross => true
     case other => canPruneRight(other)
   }
@@ -89,7 +89,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       fitsPlan(query, onlyInBroadcast = false)
 
   /**
-   * True if the side likely lacks many keys. A side without a filter mostly has all keys of the other side.
+   * True if the side likely lacks many keys of the other side. A large side without a filter, such as a whole
+   * dimension table, mostly has all of these keys, and would prune no file.
    */
   private def isSelective(side: LogicalPlan): Boolean =
     side.stats.sizeInBytes <= TinySide || isFiltered(side)
@@ -107,8 +108,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   /**
    * True if adaptive execution plans the copy of a side in the same way as the side itself, so that each
    * part runs once for both. Adaptive execution chooses the join strategy again when a shuffle below the
-   * join has ended. It does this for the side and for the copy at different times. If it chooses different
-   * strategies, the plans are not equal any more, and Spark runs these parts twice.
+   * join has ended. This happens at different times for the side and for the copy. If the strategies then differ,
+   * the two plans are not equal any more, and Spark runs these parts twice.
    */
   private def isPlannedAlike(side: LogicalPlan, conf: SQLConf): Boolean =
     !conf.adaptiveExecutionEnabled || !side.exists {
@@ -127,7 +128,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
     def isOfOneTable(key: Expression) = leaves.exists(key.references.subsetOf(_))
     // a key with columns of several tables can have as many values as there are pairs of rows
     val size = if (keys.forall(isOfOneTable)) sizeOf(side) else side.stats.sizeInBytes
-    // a side with few columns has small rows, and too many of them would fit into MaxSide
+    // a side with few columns has small rows, so MaxSide alone would let millions of rows pass
     val rows = side.stats.rowCount.getOrElse(size / EstimationUtils.getSizePerRow(side.output))
     size <= MaxSide && rows <= MaxRows
   }
@@ -152,8 +153,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * True if a second run of the plan, apart from the join, returns the same rows for certain. The plan may
    * have only nodes that run no user function on whole partitions or groups. Its rows must come from the plan
    * itself or from relations whose files we list, because all scans of such a relation in one query share one
-   * listing. Spark's own listing may be changed during the query by an INSERT of the session. Other sources may
-   * change between the two runs, and a cached plan may be computed anew.
+   * listing. An INSERT of the same session may change Spark's own listing during the query. Other sources may
+   * change between the two runs, and Spark may compute a cached plan anew.
    */
   private def runsAlike(side: LogicalPlan): Boolean =
     !(side +: side.subqueriesAll).exists(_.exists {

@@ -17,8 +17,8 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
 
 /**
- * Adds filters below nodes through which Spark pushes no filter. A row is left out if, because of a filter
- * above the node or because of the node itself, the row cannot change the result:
+ * Adds filters below nodes through which Spark pushes no filter. Such a filter drops rows that cannot change the
+ * result, because of a filter above the node or because of the node itself:
  *
  *  - below GROUPING SETS, CUBE, ROLLUP and UNPIVOT, if the filter above keeps none of the rows made of the row
  *  - below `explode` of a list, if the filter above keeps none of the elements
@@ -60,11 +60,11 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * The child under a new filter. None if no condition can be used, or if the child already satisfies all of
-   * them.
+   * The child under a new filter. None if no condition can be used, or if all rows of the child already satisfy
+   * the conditions.
    *
-   * @param isAll true if the query evaluates all of these conditions for each row of the child. A condition that
-   *   fails then makes the query fail without the new filter, too
+   * @param isAll true if the query evaluates all of these conditions for each row of the child. If a condition
+   *   fails on a row, the query then fails without the new filter, too
    */
   private def filtered(
       child: LogicalPlan,
@@ -92,10 +92,10 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
   }
 
   /**
-   * True if Spark evaluates the filters of the plan before a filter above them. Spark turns a filter with a
-   * subquery into a join, and evaluates a Python function in a node below its filter. Spark then pushes other
-   * filters below that join or node, so such filters are excluded. Sources of version 2 are excluded because they
-   * may return the filters in another order.
+   * True if Spark evaluates the filters of the plan before a filter above them. Filters with a subquery or a Python
+   * function are excluded: Spark turns the subquery into a join, evaluates the function in a node of its own, and
+   * then pushes other filters below that join or node. Sources of version 2 are excluded because they may return
+   * the filters in another order.
    */
   private def isOfOneTable(plan: LogicalPlan): Boolean = plan match {
     case p: Project => isOfOneTable(p.child)
@@ -104,7 +104,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     case _ => false
   }
 
-  // ---- several rows of one
+  // ---- nodes that make several rows of one
 
   /** A row is needed if the filter keeps at least one of the rows that Expand makes of this row. */
   private def belowExpand(f: Filter, condition: Expression, e: Expand): LogicalPlan = {

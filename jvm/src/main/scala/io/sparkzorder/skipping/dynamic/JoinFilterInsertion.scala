@@ -39,7 +39,7 @@ private[dynamic] final class JoinFilterInsertion(
   /** A cache of plans rewritten without filters from above: each join above a plan would rewrite it again. */
   private val unfiltered = new IdentityHashMap[LogicalPlan, LogicalPlan]
 
-  /** The joins of which Spark may run only a part. */
+  /** The joins below a limit, of which Spark may run only a part. */
   private val limited = new IdentityHashMap[Join, Join]
 
   /** Listings of one path by two data frames. Spark takes them for equal, but their files may differ. */
@@ -136,9 +136,10 @@ private[dynamic] final class JoinFilterInsertion(
 
   /**
    * Rewrites the plan below a node that combines rows, such as an aggregate. A filter drops files, not rows, so
-   * it may drop only a part of a group. Such a group has no partner in the join above. But expressions between
-   * here and the join see results that no whole group has. If one of these expressions may fail, a second filter
-   * drops the other rows of the group, too.
+   * it may drop only a part of a group. Such a group has no partner in the join above, but expressions between
+   * the node and the join see results that the whole group would not give: in ANSI mode, `100 / sum(v)` fails if
+   * the remaining values add up to 0. If such an expression may fail, a second filter drops the other rows of the
+   * group, too.
    */
   private def withRows(plan: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val (harmless, others) = filters.partition(_.isAboveTotal)
@@ -204,7 +205,7 @@ private[dynamic] final class JoinFilterInsertion(
       whole: LogicalPlan,
       toStream: Seq[KeyFilter],
       join: Join): Seq[KeyFilter] = {
-    // a filter from IN or EXISTS comes from the Filter above this join, and may take its keys from `build`, too
+    // the filters from above include those that `ofExistence` has made of this join, whose keys come from `build`
     def givesToStream = stream.filters.exists(f => f.isUsed && f.sources.exists(_.build eq whole))
     if (toStream.exists(_.isUsed) || givesToStream) Nil
     else {
@@ -214,7 +215,7 @@ private[dynamic] final class JoinFilterInsertion(
     }
   }
 
-  /** Rewrites a join of which Spark can broadcast no side. A small side gives its keys by a second run. */
+  /** Rewrites a join whose sides Spark does not broadcast. A second run of a small side gives the keys. */
   private def shuffled(
       left: JoinSide,
       right: JoinSide,
@@ -395,7 +396,7 @@ private[dynamic] final class JoinFilterInsertion(
 
 private[dynamic] object JoinFilterInsertion {
 
-  /** The maximum number of repetitions, because inserted filters would prevent Spark from reusing a result. */
+  /** The maximum number of rounds. Each round takes back filters that would prevent Spark from reusing a result. */
   private val MaxRounds = 8
 
   private val MaxFilters = 8

@@ -23,8 +23,8 @@ import io.sparkzorder.util.JobCancellation
  * Filters the scan of one side of a join by the keys of the other side, if the bounds of the scanned files are
  * known: from a skipping index, or from the metadata of a Delta or Iceberg table. Spark's dynamic partition
  * pruning does the same for partition columns. The rule uses Spark's own expression for dynamic pruning. Spark
- * therefore takes the keys from the broadcast that the join makes anyway, and drops the filter if there is no
- * broadcast.
+ * therefore takes the keys from the broadcast that the join makes anyway. If there is no broadcast, Spark drops the
+ * filter, except where [[BuildSides]] allows that the side runs once more for its keys.
  *
  * This rule runs last in the optimizer. Earlier, a side of a join could still change, and would then differ
  * from the copy of the side in the filter. Also, subqueries of IN and EXISTS would not be joins yet.

@@ -65,7 +65,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     else {
       val found = restrictions.flatten
       val unless = ofOther.reduceOption(Or)
-      // the filter has either only sets of keys or only comparisons, because a scan cannot take an OR of both
+      // if one restriction is no equality, all become bounds: a scan cannot take an OR of key sets and comparisons
       val isEqual = unless.isEmpty && found.forall(_._2.isInstanceOf[Equal])
       val keys = if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }
       Some(OneOf(keys, own, unless))
@@ -115,8 +115,8 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
 private[dynamic] object KeyConditions {
 
   /**
-   * The greatest number of elements of a list, as in `k IN (a, a + 1)`. For each element, the build side may have
-   * to run once more, so that its values are known when files are pruned.
+   * The greatest number of elements of a list, as in `k IN (a, a + 1)`. The build side may have to run once more for
+   * each element, because the values must be known when files are pruned.
    */
   private val MaxAlternatives = 8
 

@@ -78,7 +78,8 @@ private[dynamic] final case class KeyFilter(
    */
   def isWorth(share: Double, relation: LogicalPlan, columns: PrunableColumns): Boolean =
     sources.forall(_.isWorth(share, relation, columns)) && {
-      // several additional runs, each of them cheap, can together cost more than they save
+      // Several additional runs, each of them cheap, can together cost more than they save. Two runs, as
+      // for the value and the NULL of `a <=> b`, are accepted.
       val again = sources.filterNot(_.isFree).map(_.build)
       !isOneOf || again.size <= 2 || columns.isCheaper(again, share, relation)
     }
@@ -206,7 +207,8 @@ private[dynamic] final class EqualKeys(
 
   /** Another plan, reduced to the rows whose value of `key` is among the keys. */
   def semiJoined(plan: LogicalPlan, key: Expression): Option[LogicalPlan] =
-    // with `runsForRows`, a second filter drops rows; the semi-join would lack this second filter
+    // with `runsForRows`, the filter needs a second filter that drops rows; a filter by the keys of the semi-join
+    // would come without that second filter
     if (!canRunAgain || runsForRows || !BuildSides.isFiltered(build) ||
       plan.outputSet.intersect(build.outputSet).nonEmpty) None
     else {
@@ -284,8 +286,8 @@ private[dynamic] final class BoundsOfKeys(
 
   /**
    * A row of the other side has a match only if its key is above the least lower bound and below the
-   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULLs. The
-   * test is then true for no key, which is right, because no key has a match.
+   * greatest upper bound. If the side has no rows, or only bounds that are NULL, the subquery returns NULLs. No row
+   * then passes the test, which is right, because no row has a match.
    */
   override def onFiles(key: Expression): Expression = {
     val extremes = bounds.map { b =>
@@ -319,7 +321,7 @@ private[dynamic] final class BoundsOfKeys(
   override def isOnRows: Boolean = true
   override def fresh: BoundsOfKeys = new BoundsOfKeys(build, bounds, unless)
 
-  // a side with one row ends in an aggregate without groups, whose shuffle Spark reuses
+  // a side with one row ends in an aggregate without GROUP BY, and Spark reuses the shuffle of this aggregate
   override def isFree: Boolean = BoundsOfKeys.isOneRow(build)
 
   override lazy val form: Any =

@@ -25,8 +25,9 @@ import io.sparkzorder.skipping.scan.{
 import io.sparkzorder.workload.RecordSettings
 
 /**
- * Finds out from the skipping indexes of relations whether the keys of a join can prune files. One object
- * serves the planning of one query, so the estimate for a key and a relation is computed once.
+ * Finds out whether the keys of a join can prune files of a relation: from the skipping index of the relation, or
+ * from the metadata of a Delta or Iceberg table. One object serves the planning of one query, so the estimate for a
+ * key and a relation is computed once.
  *
  * @param isReplaced true if an accelerator may replace the scans. The scans of other table formats then
  *   stay as they are, because the accelerator recognizes only the scans that Spark and the format plan
@@ -54,9 +55,10 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
   /**
    * True if another run of the plans costs far less than reading the files that their results may prune.
    * How many files the results prune is not known before the run: with many keys, each file may have one of them.
-   * The run must therefore be so cheap that it does not hurt if it prunes nothing.
+   * The run must therefore be so cheap that its cost is small even if the results prune no file.
    *
-   * @param share the share of the files of the relation that the results keep
+   * @param share the share of the files of the relation that one key keeps, which is the least share that the
+   *   results can keep
    */
   def isCheaper(plans: Seq[LogicalPlan], share: Double, relation: LogicalPlan): Boolean = {
     val gain = BigDecimal(relation.stats.sizeInBytes) * (1 - share)
@@ -140,6 +142,6 @@ private[dynamic] object PrunableColumns {
   /** Below this number of bytes, a second run costs about as much as starting its tasks. */
   private val CheapRun = BigDecimal(1 << 20)
 
-  /** A larger second run that prunes no file reads at most a sixteenth of what the query reads anyway. */
+  /** A larger second run may read at most a sixteenth of the bytes that a filter by one key would save. */
   private val MaxLoss = 16
 }

@@ -17,7 +17,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
   def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
     passing(node, above(node, filters))
 
-  /** The filters with flags that also cover the expressions of the node. */
+  /** The filters, whose flags now also tell whether the expressions of the node can fail. */
   private def above(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
     if (filters.isEmpty) Nil
     else {
@@ -88,7 +88,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   private def moved(f: KeyFilter, pairs: Seq[(Expression, Expression)]): Seq[KeyFilter] =
     NullSafeKeys.testedBy(f).fold {
-      // a filter that one of several expressions must pass restricts none of the expressions alone
+      // a filter that one of several expressions must pass does not restrict a single one of them
       (if (f.isOneOf) Nil else pairs).collect {
         case (from, to) if from.semanticEquals(f.key) && from.dataType == to.dataType =>
           f.copy(key = to)

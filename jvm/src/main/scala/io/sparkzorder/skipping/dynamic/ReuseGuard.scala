@@ -43,7 +43,8 @@ private[dynamic] final class ReuseGuard {
   def forAllCopies(plan: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
     if (shared.isEmpty) filters
     else shared.get(plan.canonicalized).fold(filters) { byColumn =>
-      // a copy that lacks a filter has rows that the filter would drop
+      // A copy gets a common filter only if it has a filter of its own whose keys are among the common keys.
+      // Otherwise the copy needs rows that the common filter would drop.
       val own = filters.groupBy(f => columnOf(plan, f))
       byColumn.toSeq.sortBy(_._1).flatMap { case (column, sources) =>
         val forms = sources.map(_.form).toSet
@@ -62,7 +63,8 @@ private[dynamic] final class ReuseGuard {
   def record(before: LogicalPlan, after: LogicalPlan, filters: Seq[KeyFilter]): Unit =
     if (before ne after) {
       changes += Change(before, after, filters)
-      // a side whose keys are used gets no filters itself, and the sides that give these keys must not change
+      // The common filters have sources of their own (`fresh`). The original filters count as used, too, so that the
+      // joins that made them do not change the sides that give the keys.
       if (shared.contains(before.canonicalized)) filters.foreach(_.markUsed())
     }
 
@@ -104,7 +106,7 @@ private[dynamic] final class ReuseGuard {
       places.put(node, node)
       node.children.foreach(visit)
       node.expressions.foreach(_.foreach {
-        // the keys of our filters come from copies of the sides of joins
+        // our dynamic filters are left out, because their keys come from copies of sides of joins
         case d: DynamicPruningSubquery if !ofSpark(d.exprId) =>
         case s: SubqueryExpression => visit(s.plan)
         case _ =>

@@ -20,8 +20,9 @@ import io.sparkzorder.plans.Repeatability
 /**
  * Tells which nodes of a plan cannot fail, whatever values they get. If files with some rows of a group are
  * skipped, the aggregates of the group have other values. The key of the group has no partner in a join above,
- * so no row of the result has these values, but expressions below the join see the values. Nodes and expressions
- * that are not listed here count as able to fail.
+ * so no row of the result has these values, but expressions below the join see the values: a sum may become 0,
+ * and a division by this sum then fails in ANSI mode. Nodes and expressions that are not listed here count as able
+ * to fail.
  */
 private[dynamic] object TotalExpressions {
 
@@ -58,10 +59,11 @@ private[dynamic] object TotalExpressions {
     case _: Coalesce | _: If | _: CaseWhen => true
     case _: KnownFloatingPointNormalized | _: NormalizeNaNAndZero | _: KnownNotNull => true
     case _: GetDateField | _: GetTimeField | _: DateDiff => true
-    // a longer unit may begin before the least date or timestamp
+    // the beginning of a longer unit, such as a year, may lie before the least timestamp
     case t: TruncTimestamp => isShortUnit(t.format)
     case _: Add | _: Subtract | _: Multiply =>
-      // if a result could have too many digits, its type has the maximum precision
+      // Spark makes the type of the result wide enough. A result can have too many digits only if its type has the
+    // maximum precision.
       isFloating(e.dataType) || isDecimal(e.dataType, DecimalType.MAX_PRECISION - 1)
     case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
     case _: Concat | _: StringPredicate => hasTexts(e)
