@@ -50,10 +50,10 @@ private[sparkzorder] final case class FileRange(min: Any, max: Any) extends Colu
  * @param nulls number of nulls, or -1 when it is not known
  * @param min least value, or null when unknown or when all values are null
  * @param max greatest value, null together with `min`
- * @param known false when there may be values outside of any bounds; `min` and `max` are null then
+ * @param known false when nothing is known of the values; `min` and `max` are null then
  * @param bytes of the column after compression
- * @param noNaN true when the statistics themselves show that no value is NaN
- * @param values number of values that are not null, or -1 when it is not known
+ * @param noNaN true when the statistics themselves show that no value is NaN; only those of ORC can show it
+ * @param values number of values that are not null, or -1 when it is not known; known only for ORC
  */
 private[sparkzorder] final case class ColumnStats(
     nulls: Long,
@@ -64,7 +64,7 @@ private[sparkzorder] final case class ColumnStats(
     noNaN: Boolean = false,
     values: Long = -1L) {
 
-  /** True when no row holds a value, so a search for a value can leave the unit out. */
+  /** True when every row is NULL, so a search for a value can leave the unit out. */
   def onlyNulls: Boolean = known && min == null
 
   /** Both bounds; None where they are not known or there is no value. */
@@ -116,8 +116,8 @@ private[sparkzorder] object ColumnStats {
   }
 
   /**
-   * The statistics of a page, with its bounds narrowed to the bounds of its row group. The bounds of a page may
-   * be cut shorter, but no value of the page lies outside of the bounds of the row group.
+   * The statistics of a page, with its bounds narrowed to the bounds of its row group. A writer may cut the bounds
+   * of a page shorter than those of the row group, but no value of the page lies outside of the latter.
    */
   def within(t: PrimitiveType, page: ColumnStats, group: ColumnStats): ColumnStats =
     (page.bounds, group.bounds) match {
@@ -147,7 +147,7 @@ private[sparkzorder] object ColumnStats {
   private def catalystValue(value: Any, t: PrimitiveType, dataType: DataType): Option[Any] =
     (value, dataType) match {
       case (b: java.lang.Boolean, BooleanType) => Some(b.booleanValue)
-      // these bounds are least and greatest as unsigned numbers, but Java would take the large ones for negative
+      // the writer compares these numbers as unsigned, but a number from 2^31 or 2^63 on is negative in Java
       case _ if isUnsigned(t) => None
       case (n: Number, ByteType) => Some(n.byteValue)
       case (n: Number, ShortType) => Some(n.shortValue)
@@ -228,9 +228,9 @@ private[sparkzorder] object FileRange {
 }
 
 /**
- * The least and the greatest value of one column in every file of a folder, as ranks among all
- * these values. Overlaps can be counted with ranks alone, whatever the column's type. The units can
- * also be row groups or pages instead of files.
+ * The least and the greatest value of one column in each file of a folder, as ranks among all
+ * these values. With ranks, overlaps are counted in the same way for all types. The units can also be row groups
+ * or pages instead of files.
  *
  * @param low rank of each file's least value; -1 for a file of only NULLs, which holds no value
  * @param high rank of each file's greatest value; -1 for a file of only NULLs

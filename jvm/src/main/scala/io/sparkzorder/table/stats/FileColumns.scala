@@ -30,7 +30,7 @@ private[sparkzorder] final case class UnitStats(rows: Long, stats: ColumnStats) 
  * @param rowGroups the row groups in the order of the file
  * @param pages the pages in the order of the file; a page without statistics of its own has those
  *   of its row group; None when the page indexes were not read
- * @param pagesSay true when pages were read and every page has statistics of its own
+ * @param pagesSay true when pages were read and every page has bounds of its own, or only NULLs
  */
 private[sparkzorder] final case class FileColumn(
     stored: Boolean,

@@ -42,7 +42,7 @@ import io.sparkzorder.table.OrcLeaf
 private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   private type Range = Option[(Any, Any)]
 
-  // Only the sum shows that a value is NaN, and other writers may not write the sum.
+  // Only the sum shows that a value is NaN. Other writers may not write the sum, and their bounds are not used.
   private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
     version.getWriterImplementation)
 
@@ -122,8 +122,8 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     }
 
   private def floating(d: DoubleColumnStatistics, t: PrimitiveType): Range = {
-    // If a column has both -0.0 and 0.0, the order of the rows decides which of the two is the bound. A
-    // minimum of 0.0 would then exclude -0.0, so each bound of zero is widened to include both.
+    // If a column has both -0.0 and 0.0, the bound is whichever of the two comes first. A minimum of 0.0 would then
+    // exclude -0.0 in Parquet's order, so each bound of zero is widened to include both.
     val min = if (d.getMinimum == 0) -0.0 else d.getMinimum
     val max = if (d.getMaximum == 0) 0.0 else d.getMaximum
     if (!writesSums || d.getSum.isNaN || min.isNaN || max.isNaN) None
@@ -142,8 +142,8 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     else None
   }
 
-  // the lower bound has no padding and the upper bound all of it, so both hold for padded and unpadded
-  // values
+  // the lower bound loses its padding and the upper bound gets all of it, so the bounds hold for padded and for
+  // unpadded values
   private def chars(lower: String, upper: String, length: Int): Range =
     if (lower == null || upper == null || (lower + upper).exists(_ < ' ')) None
     else {

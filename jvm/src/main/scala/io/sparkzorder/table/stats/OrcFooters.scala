@@ -109,7 +109,7 @@ private[sparkzorder] object OrcColumns {
     val schema = OrcSchema.of(reader.getSchema, file.path.toString)
     val found = columns.map(c => c -> schema.leaf(c.parts, sameName)).toIndexedSeq
     val open = new OrcFileColumns(reader)
-    // one read for the row indexes of all columns, because they lie side by side in a stripe
+    // the row indexes of all columns are read at once, because they lie side by side in a stripe
     val strides = if (withPages) Some(open.strides(found.flatMap(_._2))) else None
     FileColumns(
       file,

@@ -23,12 +23,12 @@ import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetF
 import io.sparkzorder.util.NameLookup
 
 /**
- * A data file and the part of its footer that OPTIMIZE needs. Footers of both formats are described
- * with Parquet types. The schema of an ORC file is the schema that Parquet would have for it, see
+ * A data file and the part of its footer that OPTIMIZE and the skipping index need. Footers of both formats are
+ * described with Parquet types. The schema of an ORC file is the schema that Parquet would have for it, see
  * [[OrcSchema]].
  *
  * @param rows number of rows
- * @param uncompressed bytes of all columns before compression
+ * @param uncompressed bytes of all columns before compression; for ORC an estimate, at least the length of the file
  * @param schema as Parquet has it; files with the same content share one object
  * @param keyValues footer key-values; files with the same content share one object
  * @param codecs the codecs of the columns, named as in Spark's options (such as `zstd`), the codec with the most
@@ -58,9 +58,9 @@ private[sparkzorder] final case class ScannedFile(
   def only(columns: ColumnNames): ScannedFile = copy(leaves = columns.select(schema, leaves))
 
   /**
-   * True if all readers see the same dates and timestamps in a Parquet file. In other files Spark converts
-   * early values from the Julian calendar, depending on the file and the session. The rule is that of
-   * Spark's `DataSourceUtils`.
+   * True if all readers see the same dates and timestamps in a Parquet file: the file names Spark 3 or later as its
+   * writer, which did not write in legacy mode. In other files, Spark may convert early values from the Julian
+   * calendar, depending on the file and the session. The rule is that of Spark's `DataSourceUtils`.
    */
   def isProleptic: Boolean =
     keyValues.get("org.apache.spark.version").exists(_ >= "3.0.0") &&
@@ -77,8 +77,8 @@ private[sparkzorder] object ScannedFile {
 }
 
 /**
- * The columns whose statistics are kept, by name without case. The memory of a driver then depends on their
- * number, not on the number of all columns.
+ * The columns whose statistics are kept, by name without case. The memory of the driver then depends on the number
+ * of these columns, not on the number of all columns.
  */
 private[sparkzorder] final class ColumnNames private (wanted: Option[Set[String]]) {
 
@@ -141,8 +141,8 @@ private[sparkzorder] object FooterReader {
   }
 
   /**
-   * A function that reads one footer, on any thread. Equal schemas and key-values of several
-   * footers share one object.
+   * A function that reads one footer. Several threads may call it at once. Equal schemas and equal key-values of
+   * several footers share one object.
    */
   private def footers(format: DataFormat, conf: Configuration): DataFile => ScannedFile =
     format match {
