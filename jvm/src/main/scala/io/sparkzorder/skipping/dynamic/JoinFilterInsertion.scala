@@ -173,6 +173,7 @@ private[dynamic] final class JoinFilterInsertion(
     withChildren(join, Seq(newLeft, newRight))
   }
 
+  /** Rewrites a join that broadcasts `build`. The result has the new plans of `stream` and `build`. */
   private def broadcast(
       stream: JoinSide,
       build: JoinSide,
@@ -232,6 +233,11 @@ private[dynamic] final class JoinFilterInsertion(
     if (isRightSmaller) (newStream, newBuild) else (newBuild, newStream)
   }
 
+  /**
+   * Filters of `stream` by the keys of `build` in the equalities of the join.
+   *
+   * @param rewritten the plan of `build` that gives the keys, already with its own filters
+   */
   private def equalKeys(
       stream: JoinSide,
       build: JoinSide,
@@ -375,6 +381,10 @@ private[dynamic] final class JoinFilterInsertion(
     }
   }
 
+  /**
+   * The relation with the filters that are worth their cost. A filter whose key may fail is left out if the scan would
+   * test rows by it: another filter may drop such a row first.
+   */
   private def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
     val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
     val (worth, others) =

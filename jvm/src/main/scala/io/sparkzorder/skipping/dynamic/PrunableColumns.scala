@@ -87,6 +87,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
         if (onData.isEmpty) Nil
         else {
           val found = pruningOf(r).toSeq.flatMap(_.ask(onData)).flatMap(_.filter)
+          // no usable index was found, so no other key of the query looks for one
           if (found.isEmpty) indexes.put(r, None)
           found
         }
@@ -110,7 +111,7 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
     shares.getOrElseUpdate(
       (relation, key.canonicalized),
       Try(Literal.default(key.dataType)).toOption.flatMap { some =>
-        // if a scan reads several tables, the table in which a key prunes most files counts
+        // if a scan reads several tables, the share of the table in which a key prunes most files counts
         compiled(Seq(EqualTo(key, some)), relation)
           .filter(_.isUseful).flatMap(_.shareKeptBy(key)).reduceOption(_ min _)
       })

@@ -143,9 +143,10 @@ private[dynamic] object TotalExpressions {
 
 /**
  * Tells which nodes of a plan do not fail more often if some columns of some rows become NULL. A projection may
- * have expressions that can fail, if these are NULL for NULL. A condition must not be able to fail. It also must
- * not let more rows pass because of a NULL, as IS NULL does: an expression above the condition could fail on the
- * other columns of such a row. Nodes and expressions that are not listed here count as able to fail.
+ * have expressions that can fail, such as `a div b`, if these are NULL for NULL. A condition must not be able to
+ * fail. A condition must also not let more rows pass because of a NULL, as `a IS NULL OR a > 5` does: an expression
+ * above the condition could fail on the other columns of such a row. Nodes and expressions that are not listed here
+ * count as able to fail.
  */
 private[dynamic] object StrictExpressions extends PredicateHelper {
 

@@ -142,7 +142,7 @@ private[sparkzorder] object FileTest {
     }
   }
 
-  /** A disjunction. If one disjunct is unknown, the disjunction is unknown. */
+  /** A disjunction. If one disjunct is unknown, the disjunction is, too, because any file may match this disjunct. */
   def or(tests: Seq[FileTest]): FileTest =
     tests.find(_.isInstanceOf[Unknown]).getOrElse {
       MergedTests.or(tests.filterNot(_ == Never).flatMap {

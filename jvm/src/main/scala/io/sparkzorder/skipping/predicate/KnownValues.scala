@@ -47,7 +47,7 @@ private[sparkzorder] final class KnownValues(
     extends Logging {
   private lazy val mayDiffer = others
 
-  /** The share of the files that a filter on one value keeps, on average. */
+  /** The share of the files that a filter on one value keeps, on average. Files whose values are not known are kept. */
   def share: Double = {
     val live = math.max(1, files.lengths.count(_ != FileTable.Gone)).toDouble
     val unknown = math.max(0.0, live - values.files)

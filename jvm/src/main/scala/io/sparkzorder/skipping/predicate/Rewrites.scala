@@ -42,7 +42,7 @@ private[predicate] object Branches {
   })
 }
 
-/** Matches a predicate that contains [[Branches]], or is one itself. */
+/** Matches a predicate that is, or has somewhere inside, a COALESCE, IF or CASE: [[Branches]]. */
 private[predicate] object Chain {
 
   /** A predicate with more ways through its branches than this is not matched. */
@@ -233,7 +233,7 @@ private[predicate] object Lists {
 
 /**
  * A comparison of GREATEST or LEAST of several columns with a literal, as comparisons of the columns. Both
- * functions leave NULLs out.
+ * functions leave NULLs out, so `greatest(a, b) < 5` is also true where `a` is NULL and `b` is 1.
  */
 private[predicate] object Extremes {
 

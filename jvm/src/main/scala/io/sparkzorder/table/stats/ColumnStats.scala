@@ -94,7 +94,7 @@ private[sparkzorder] final case class ColumnStats(
 
 private[sparkzorder] object ColumnStats {
 
-  /** The statistics of no rows. */
+  /** The statistics of no rows, to which [[merged]] adds those of row groups. */
   val none: ColumnStats = ColumnStats(0, null, null, known = true)
 
   /** Statistics of which nothing is known. */

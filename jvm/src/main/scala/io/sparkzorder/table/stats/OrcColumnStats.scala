@@ -30,7 +30,8 @@ import io.sparkzorder.table.OrcLeaf
  *   the stripe and of the file then ignore all values of this stride. The sum of the column is NaN in this
  *   case.
  * - CHAR if a bound has a character below the space. ORC and Spark pad values with spaces in some places
- *   and not in others. The order depends on the padding only if there are characters below the space.
+ *   and not in others. The order depends on the padding only if there are characters below the space: 'a' is less
+ *   than 'a' with a tab, but 'a' with a space is greater.
  * - Days before 1582 and instants before 1900. Calendars and old writers count them differently.
  * - Statistics of writers with known errors: all statistics before HIVE-8732, timestamps before ORC-135,
  *   decimals before ORC-517, and TINYINT of the C++ writer before ORC-1725, which read the bytes as
