@@ -16,7 +16,8 @@ import io.sparkzorder.table.stats.FileRange
  * @param noNulls the files in which no row is NULL
  * @param noValues the files in which every row is NULL
  * @param noNaN the files in which no value is NaN
- * @param min one entry for each file; has no meaning for a file that is not in `bounded`
+ * @param min one entry for each file, which has a meaning only for the files in `bounded`; no entries if only the
+ *   numbers of NULLs are known
  * @param blockWords the number of words of a bitmap that make a block of files
  * @param values the index of the column's values, if they are indexed
  * @param plain the same bounds without `values`, so that both share the bounds of blocks; None without `values`

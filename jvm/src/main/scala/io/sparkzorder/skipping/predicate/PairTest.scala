@@ -100,7 +100,7 @@ private[predicate] final class SeveralTest(
   private val count = columns.head._1.count
   private val blockWords = columns.head._1.blockWords
 
-  // the results so far, because a filter may ask for the same file several times; `kept` is a subset of `tested`
+  // the results so far, because a filter may ask for the same file several times
   private val (tested, kept) = (new BitSet(count), new BitSet(count))
   private var evaluations = 0
 

@@ -73,7 +73,8 @@ private[sparkzorder] final class PredicateCompiler(
   private val tests = new ColumnTests(columns, domains)
   private val nullability = new Nullability(columns)
 
-  // if the test of a branch's value is known, the test of its condition is added only if it has no more parts
+  // if the test of a branch's value is known, the test of its condition is added only if it has no more parts than
+  // this
   private val MostGuards = 8
   // more patterns are tested only by their beginnings: the search for one pattern may take a large part of a second
   private val MostSearchedPatterns = 32
