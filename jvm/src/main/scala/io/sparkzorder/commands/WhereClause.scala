@@ -3,6 +3,8 @@
 
 package io.sparkzorder.commands
 
+import java.util.Locale
+
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
@@ -87,7 +89,17 @@ private[sparkzorder] final class WhereClause(
   private def dataColumns(e: Expression): Seq[String] = e.collect {
     case a: AttributeReference => a.name
     case u: UnresolvedAttribute => ownPart(u.nameParts)
-  }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)))
+  }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)) || isFunction(n))
+
+  /**
+   * True for a word such as `current_date`, which Spark's parser takes for a column. It is a function unless the table
+   * has such a column. The columns of a path are not known here, and may have a name such as `user`.
+   */
+  private def isFunction(name: String): Boolean = target match {
+    case CatalogTarget(t) =>
+      WhereClause.functions(name) && !t.schema.fieldNames.exists(sameName(_, name))
+    case _ => WhereClause.functions(name) && name.toLowerCase(Locale.ROOT).startsWith("current_")
+  }
 
   /** The name of the column, without the name of the table before it and of a field behind it. */
   private def ownPart(parts: Seq[String]): String = {
@@ -101,6 +113,13 @@ private[sparkzorder] final class WhereClause(
 private[sparkzorder] object WhereClause {
   private val NoColumn = "it has no column of the table"
   private val NotDeterministic = "it is not deterministic"
+
+  /** Functions that Spark accepts without parentheses, if no column has the name. */
+  private val functions: String => Boolean = {
+    val names = Set("date", "time", "timestamp", "user", "catalog", "database", "schema")
+      .map(n => s"current_$n") ++ Set("localtimestamp", "user", "session_user")
+    name => names(name.toLowerCase(Locale.ROOT))
+  }
 
   /**
    * Refuses a clause without any column, before Spark analyzes it. A clause such as `1 = 1 AND p = 2` is accepted,

@@ -22,7 +22,7 @@ import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
  *
  * @param record null if the record cannot be read although its run is marked done
  * @param changes the changes of a run that exchanges files; empty for any other record. For a record from a
- *   checkpoint, the replaced files include [[CheckpointEntry.past]]
+ *   checkpoint without a conflict, the replaced files include [[CheckpointEntry.past]]
  */
 private[sparkzorder] final class KnownRecord(
     val number: Long,
@@ -54,10 +54,14 @@ private[sparkzorder] object KnownRecord {
 
   /**
    * A record from a checkpoint. Files that earlier runs replaced count as replaced by its run, because the files
-   * of its run have their rows.
+   * of its run have their rows. But a run with a conflict has given back only the files that it replaced itself.
    */
   def apply(entry: CheckpointEntry): KnownRecord = {
     val known = KnownRecord(entry.number, entry.record)
+    if (entry.conflict) known else withPast(known, entry)
+  }
+
+  private def withPast(known: KnownRecord, entry: CheckpointEntry): KnownRecord = {
     val past = entry.past.map(p =>
       p.folder -> p.files.map(f => Replaced(f.name, f.length, f.modified, ""))).toMap
     new KnownRecord(

@@ -211,12 +211,17 @@ private[sparkzorder] final class StateDirectory(
     below(Seq(root))
   }
 
-  /** The hidden directories of runs in all folders: the run, the relative name of the folder, the path. */
+  /**
+   * The hidden directories of runs in all folders: the run, the relative name of the folder, the path.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if one of them is a link. Whoever may write
+   *   in the table could let VACUUM delete the files of another directory by such a link
+   */
   private[sparkzorder] def runDirectories(): Seq[(String, String, Path)] = for {
     (folder, seen) <- walk()
     directory <- seen if directory.isDirectory
     run <- RunFolder.runOf(directory.getPath.getName)
-  } yield (run, Paths.relative(root, folder), directory.getPath)
+  } yield (run, Paths.relative(root, folder), links.require(directory.getPath))
 
   private def isFolder(s: FileStatus): Boolean = {
     val name = s.getPath.getName

@@ -258,10 +258,13 @@ private[sparkzorder] object Repeatability {
     case _ => false
   }
 
-  /** Values that differ in bytes and are equal: texts of a collation, and -0.0 and 0.0 (one grouping key). */
-  private def hasEqualValues(dataType: DataType): Boolean =
+  /**
+   * True if values of the type can differ in bytes and be one grouping key: texts of a collation, -0.0 and 0.0, and
+   * maps whose entries are in another order. An expression such as `1 / x` tells such values apart.
+   */
+  private[sparkzorder] def hasEqualValues(dataType: DataType): Boolean =
     hasEqualTexts(dataType) || (dataType match {
-      case FloatType | DoubleType => true
+      case FloatType | DoubleType | _: MapType => true
       case s: StructType => s.exists(f => hasEqualValues(f.dataType))
       case a: ArrayType => hasEqualValues(a.elementType)
       case _ => false

@@ -237,8 +237,8 @@ private[snapshot] final class Overlay(
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
         a <- c.change.added
-        s <- files.get(a.name) if s.getLen == a.length && a.modified <= 0 ||
-          s.getModificationTime == a.modified
+        s <- files.get(a.name)
+        if s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
       } yield a.name
       def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
         s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))

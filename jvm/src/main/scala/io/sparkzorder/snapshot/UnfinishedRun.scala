@@ -100,7 +100,9 @@ private[snapshot] final class UnfinishedRun(
     val here = present.in(files.folder)
     change.replaced.flatMap { r =>
       val seen = here.get(r.name).filter(r.is)
-      seen.orElse(if (hidden(r)) files.find(r) else files.visible(r)).map(r.name -> _)
+      // no file of a run that is done moves any more, so the listing of now is right
+      def elsewhere = if (isDone) None else files.visible(r)
+      seen.orElse(if (hidden(r)) files.find(r) else elsewhere).map(r.name -> _)
     }.toMap
   }
 

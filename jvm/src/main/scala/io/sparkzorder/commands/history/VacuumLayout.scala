@@ -174,7 +174,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
         Directories.removeEmpty(state.fs, u.directory)
         all.forall(identity)
       }.forall(identity)
-      if (isGone && isAll && isOver(record)) new Intents(state).remove(record.run)
+      // a record has just announced that a shadow that no run replaces is over
+      def isAbandoned = unused.nonEmpty && replacing(record).isEmpty
+      if (isGone && isAll && (isOver(record) || isAbandoned)) new Intents(state).remove(record.run)
       isGone
     }
 

@@ -215,7 +215,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    * that is being published are left out, because the statement of that run adds them to the index.
    */
   private def readFiles(): TableFiles = {
-    val files = Snapshot.of(state, new TableLister(session, target).list(), whole = true)
+    val files = new TableLister(session, target).list(identity, Snapshot.of(state, _, _))
     val shadows = TableLog.read(state).shadows
     val read = files.files.filter { f =>
       f.path.getParent == f.folder.path ||

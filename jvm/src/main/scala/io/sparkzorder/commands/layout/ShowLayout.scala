@@ -201,7 +201,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
     val listed = lister.list()
-    val files = Snapshot.of(state, listed, whole = true)
+    val files = lister.list(identity, Snapshot.of(state, _, _))
     ListedTable(
       target.name,
       files,

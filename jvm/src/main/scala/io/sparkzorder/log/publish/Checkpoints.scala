@@ -204,7 +204,8 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   /** The number of the record that added each file, by folder and name. Replaced files are removed from it. */
   private val owner = mutable.HashMap.empty[(String, String), Long]
   for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
-    c.replaced.foreach(r => owner.remove((c.folder, r.name)))
+    // a conflict gives replaced files their names again, so they still belong to the runs that added them
+    if (!e.conflict) c.replaced.foreach(r => owner.remove((c.folder, r.name)))
     c.added.foreach(a => owner((c.folder, a.name)) = e.number)
   }
 
@@ -231,9 +232,11 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   private lazy val past: Map[(Long, String), Vector[PastFile]] = {
     val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
     val madeBy = mutable.HashMap.empty[(String, String), Long]
+    def maker(e: CheckpointEntry, file: (String, String)): Option[Long] =
+      if (e.conflict) madeBy.get(file) else madeBy.remove(file)
     for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
       val before = e.past.filter(_.folder == c.folder).flatMap(_.files) ++
-        c.replaced.flatMap(r => madeBy.remove((c.folder, r.name))).distinct
+        c.replaced.flatMap(r => maker(e, (c.folder, r.name))).distinct
           .flatMap(n => past.getOrElse((n, c.folder), Vector.empty))
       val own = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
       past((e.number, c.folder)) = (own ++ before).distinct.toVector

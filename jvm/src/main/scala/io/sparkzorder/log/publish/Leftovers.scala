@@ -4,6 +4,7 @@
 package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 
@@ -288,8 +289,10 @@ private[log] final class Evidence(
    * @param number the number of the record of the run: only later records count as replacements. 0 if the
    *   number is not known, so that all records count
    */
-  def holds(folder: String, change: FolderChange, number: Long): Boolean =
+  def holds(folder: String, change: FolderChange, number: Long): Boolean = {
+    ManyFiles.map(change.added)(isThere(folder, _))
     change.added.forall(isProven(folder, change.folder, _, number))
+  }
 
   /** @param recorded the folder of the file in the records, which may have been moved to `folder` */
   private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
@@ -304,9 +307,13 @@ private[log] final class Evidence(
         }
       })
 
-  private def isThere(folder: String, a: Added): Boolean =
-    state.status(Paths.child(state.folder(folder), a.name))
-      .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
+  private val there = new ConcurrentHashMap[(String, Added), Boolean]
+
+  private def isThere(folder: String, a: Added): Boolean = there.computeIfAbsent(
+    (folder, a),
+    _ =>
+      state.status(Paths.child(state.folder(folder), a.name))
+        .exists(s => s.isFile && s.getLen == a.length && isReadable(s)))
 }
 
 private[log] object Evidence {

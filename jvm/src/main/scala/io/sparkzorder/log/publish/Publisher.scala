@@ -200,8 +200,10 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
         if (files.isInDoubt) files.hideAgain()
         conflict(files, p)
       case None =>
-        // if the folder was moved away, its new files were moved, too, and are not lost
-        val lost = files.lostNew.filter(_ => files.isThere)
+        // If the folder was moved away, its new files were moved, too, and are not lost. If another process has
+        // finished the folder meanwhile, a later run may have replaced them.
+        val lost = files.lostNew.filter(_ =>
+          files.isThere && files.folderState == FolderState.Publishing)
         // with this mark the replaced files never expire
         if (lost.isDefined) state.markConflict(number)
         if (files.finish()) {

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.types._
 
+import io.sparkzorder.plans.Repeatability.hasEqualValues
 import io.sparkzorder.skipping.scan.{DerivedRanges, FormatTable, ScanStrategy}
 
 /**
@@ -162,7 +163,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     val keys = a.groupingExpressions
     val same = a.aggregateExpressions.collect {
       case alias @ Alias(AggregateExpression(f @ (_: Max | _: Min), Complete, _, None, _), _)
-          if keys.exists(_.semanticEquals(f.children.head)) && isExact(f.dataType) =>
+          if keys.exists(_.semanticEquals(f.children.head)) && !hasEqualValues(f.dataType) =>
         (alias.toAttribute, f.children.head)
     }
     val byKey = AttributeMap[Expression](same)
@@ -191,7 +192,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       case w: WindowGroupLimit => (w.partitionSpec, w.child)
       case other => (Nil, other)
     }
-    val own = AttributeSet(spec.collect { case a: Attribute if isExact(a.dataType) => a })
+    val own = AttributeSet(spec.collect { case a: Attribute if !hasEqualValues(a.dataType) => a })
     val keys = ofWindowsAbove.fold(own)(own.intersect)
     child match {
       case _: Window | _: WindowGroupLimit if keys.nonEmpty =>
@@ -211,13 +212,6 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
           .map(c => node.withNewChildren(Seq(c)))
       case _ => None
     }
-  }
-
-  /** True if equal values are the same value. 0.0 and -0.0 are equal, but `1 / x` tells them apart. */
-  private def isExact(t: DataType): Boolean = t match {
-    case ByteType | ShortType | IntegerType | LongType | BooleanType => true
-    case DateType | TimestampType | TimestampNTZType | StringType | _: DecimalType => true
-    case _ => false
   }
 
   // ---- aggregates of conditions

@@ -7,6 +7,8 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 
+import io.sparkzorder.plans.Repeatability
+
 /**
  * Pushes filters on keys through one node of a plan. A filter passes a node only if dropping rows below
  * the node changes no row of the node's result that the filter would keep.
@@ -36,7 +38,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
         val grouping = AttributeSet(a.groupingExpressions.collect { case g: Attribute => g })
         val below = inTermsOf(a.child, filters, replaceAlias(_, getAliasMap(a)))
         // the value of any other column depends on the whole group
-        Seq(below.filter(_.key.references.subsetOf(grouping)))
+        Seq(below.filter(f => f.key.references.subsetOf(grouping) && isSameForEqual(f.key)))
       case f: Filter if f.condition.deterministic => Seq(filters.filter(reads(f.child)))
       case w: Window if w.windowExpressions.forall(_.deterministic) =>
         Seq(filters.filter(isOf(w.partitionSpec)))
@@ -52,7 +54,19 @@ private[dynamic] object PushedKeys extends AliasHelper {
 
   /** True if the filter drops all rows of a window partition, or none of them. */
   private def isOf(partition: Seq[Expression])(f: KeyFilter): Boolean =
-    f.key.references.subsetOf(AttributeSet(partition.collect { case a: Attribute => a }))
+    isSameForEqual(f.key) &&
+      f.key.references.subsetOf(AttributeSet(partition.collect { case a: Attribute => a }))
+
+  /**
+   * True if the key has one value for all rows of a group. The rows of a group may have different values that Spark
+   * takes for equal: 0.0 and -0.0 are one group, but `cast(x AS STRING)` tells them apart, so a filter on that key
+   * would drop a part of the group.
+   */
+  private def isSameForEqual(key: Expression): Boolean = key match {
+    case _: KnownFloatingPointNormalized => true
+    case a: Attribute => !Repeatability.hasEqualValues(a.dataType)
+    case e => e.children.forall(isSameForEqual)
+  }
 
   /** The filters that pass a join, for its left and right side. */
   def below(

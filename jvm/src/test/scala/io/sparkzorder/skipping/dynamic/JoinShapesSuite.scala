@@ -411,6 +411,30 @@ class JoinShapesSuite extends StarTestBase {
     }
   }
 
+  test("a group by DOUBLE has rows with 0.0 and -0.0, which a key may tell apart") {
+    withTableDir { dir =>
+      withTempView("z", "k") {
+        sql("SELECT 0.0D x, 1 v UNION ALL SELECT -0.0D, 2").coalesce(1).write.parquet(s"$dir/z")
+        sql("SELECT double(id + 1) x, int(5) v FROM range(0, 8, 1, 8)").write.mode("append")
+          .parquet(s"$dir/z")
+        sql("SELECT * FROM VALUES ('0.0', 3), ('zz', 4) AS (t, m)").coalesce(1).write
+          .parquet(s"$dir/k")
+        createIndex(new java.io.File(dir, "z"))
+        Seq("z", "k").foreach(n => spark.read.parquet(s"$dir/$n").createOrReplaceTempView(n))
+        for (query <- Seq(
+            "SELECT g.x, g.s FROM (SELECT x, sum(v) s FROM z GROUP BY x) g JOIN k " +
+              "ON cast(g.x AS STRING) >= k.t AND cast(g.x AS STRING) < '0.5' WHERE k.m = 3",
+            "SELECT g.x, g.s FROM (SELECT x, sum(v) s FROM z GROUP BY x) g JOIN k " +
+              "ON cast(g.x AS STRING) >= k.t WHERE k.m = 3",
+            "SELECT g.q FROM (SELECT x, 100 / sum(v) q FROM z GROUP BY x) g JOIN k " +
+              "ON cast(g.x AS STRING) = k.t WHERE k.m = 3",
+            "SELECT g.q FROM (SELECT x, 100 / sum(v) OVER (PARTITION BY x) q FROM z) g JOIN k " +
+              "ON cast(g.x AS STRING) = k.t WHERE k.m = 3"))
+          checkRows(sql(query))
+      }
+    }
+  }
+
   for ((adaptive, size, some, tags) <- Seq(
       ("true", "10m", Seq(1, 4), Nil),
       ("true", "10m", Seq(0, 2, 3, 5), Seq(Slow)),
