@@ -12,8 +12,8 @@ import org.apache.spark.util.collection.BitSet
 
 /**
  * A scan of files with runtime pruning, for Spark 3.5. The constructor has the parameters of the base class,
- * because Spark copies a node by its constructor. The parameters have other names than the members of the
- * base class, so that no value is kept twice.
+ * because Spark copies a node by its constructor. The parameters have other names than the members of the base
+ * class. With the same name, a method would use the parameter, and Scala would store the value a second time.
  */
 private[sparkzorder] final class ZOrderFileScan(
     ofRelation: HadoopFsRelation,

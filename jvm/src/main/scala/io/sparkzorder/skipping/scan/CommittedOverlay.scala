@@ -53,8 +53,7 @@ private final class CommittedOverlay(
       dataFilters: Seq[Expression],
       execution: Option[ListingsOfExecution] = None): ScanListing =
     delegate match {
-      // CatalogFileIndex.listFiles does the same, but does not show the index of the chosen
-      // partitions
+      // CatalogFileIndex.listFiles makes the same index of the chosen partitions, but does not return it
       case catalog: CatalogFileIndex =>
         overlaid(catalog.filterPartitions(partitionFilters), Nil, dataFilters, None)
       case listed: InMemoryFileIndex => overlaid(listed, partitionFilters, dataFilters, execution)
@@ -83,8 +82,8 @@ private final class CommittedOverlay(
       else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
         case Some(other) => ScanListing.of(other)
         case None =>
-          // A comparison of all files costs time. It pays only for a listing that several queries use: later
-          // queries then need not compare the files with the records.
+          // Later queries of a listing that is explained need not compare its files with the records. To
+          // explain the listing costs a comparison of all files, so a listing of a single query is left out.
           if (held.isUsedAgain) {
             held.explainBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
           }
@@ -119,7 +118,7 @@ private final class CommittedOverlay(
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
     if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
-    // with this setting, Spark would silently return no rows of a hidden file that another program has deleted
+    // with this setting, Spark would silently leave out the rows of a hidden file that another program deleted
     else if (settings.ignoresMissingFiles) ShadowUse.Checked
     else ShadowUse.of(state)
 
@@ -141,7 +140,7 @@ private final class CommittedOverlay(
   private lazy val accepts: FileStatus => Boolean = file => filters.forall(_.accept(file))
 }
 
-/** Spark's listing, grouped by folder, to which committed runs are applied. */
+/** Groups the files of Spark's listing by folder, and applies committed runs to them. */
 private final class OverlaidListing(
     partitions: PartitionSpec,
     listed: Seq[PartitionDirectory],
@@ -152,9 +151,9 @@ private final class OverlaidListing(
 
   private val partitioned = partitions.partitionColumns.nonEmpty
 
-  // The listing has one PartitionDirectory for each partition. Without partitions, one
-  // PartitionDirectory has the files of all folders. A folder has several entries if its files are read several
-  // times: two partitions of a catalog may lie in one folder, and a query may name a path twice.
+  // The listing has one PartitionDirectory for each partition. Without partitions, one PartitionDirectory has the
+  // files of all folders. A folder has several entries in this map if its files are read several times: two
+  // partitions of a catalog may lie in one folder, and a query may name a path twice.
   private lazy val directories: JavaHashMap[Path, Seq[PartitionDirectory]] = {
     val map = new JavaHashMap[Path, Seq[PartitionDirectory]]
     def add(folder: Path, d: PartitionDirectory) =
@@ -182,8 +181,8 @@ private final class OverlaidListing(
     known.getOrElseUpdate(
       folder,
       Option(directories.get(folder)) match {
-        // If a query reads a folder by one path and a single file of the folder by another path, the folder has
-        // two different sets of files. No set is then the whole folder.
+        // A query may read a folder by one path, and a single file of this folder by another path. Then the
+        // folder has two entries with different files, and None says that a run cannot be applied to them.
         case Some(all)
             if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
@@ -250,8 +249,8 @@ private final class OverlaidListing(
 }
 
 /**
- * Tells which folders a read covers although its listing does not show them. Such folders were empty when the
- * listing was made. A new listing of the paths that the query reads would find them.
+ * Tells which folders a query covers although its listing does not show them. Such a folder had no visible file
+ * when the listing was made. With a file in it, a new listing of the query's paths would show the folder.
  *
  * @param roots qualified directories that are read
  * @param spec partitions of the listing, including partitions that the filters leave out

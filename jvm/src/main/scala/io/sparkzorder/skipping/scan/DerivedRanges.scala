@@ -63,7 +63,7 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
 
   private def derived(conjuncts: Seq[Expression], leaf: LogicalPlan): Seq[Expression] = {
     val values = new MatchingValues(FormatTable.columnsOf(leaf.output))
-    // the files of a Delta table are read by Spark's own scan, those of Iceberg by a scan of Iceberg
+    // Spark's own scan reads the files of Delta, from a LogicalRelation; Iceberg has a scan of its own
     val isDelta = leaf.isInstanceOf[LogicalRelation]
     val (ofFunctions, others) = conjuncts.partition(isOfFunction)
     def byColumn(some: Seq[Expression]) = some.flatMap(c => values(c).map(c.references.head -> _))
@@ -100,8 +100,8 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   }
 
   /**
-   * None if there are no values or too many ranges of values, if the ranges exclude no value, or if the column is
-   * BOOLEAN.
+   * The values as a filter on the column. None if there are no values or too many ranges of values, if the ranges
+   * exclude no value, or if the column is BOOLEAN.
    */
   private def range(
       column: Attribute,
@@ -147,22 +147,26 @@ private[sparkzorder] object OddOffsets {
 
   private val ErrorMicros = 60000000L
 
-  /** `micros` minus the greatest error of a bound; the least time of all where that would overflow. */
+  /** The earliest time that a bound `micros` may stand for. At least `Long.MinValue`, without an overflow. */
   def earlier(micros: Long): Long = math.max(Long.MinValue + ErrorMicros, micros) - ErrorMicros
 
+  /** The latest time that a bound `micros` may stand for. At most `Long.MaxValue`, without an overflow. */
   def later(micros: Long, by: Long = ErrorMicros): Long = math.min(Long.MaxValue - by, micros) + by
 
-  /** The widened low end of a range: the least value of all if the range begins before [[UntilMicros]]. */
+  /**
+   * The widened low end of a range. If the range begins before [[UntilMicros]], the result is `least`, because no
+   * end of a derived range may lie in the time of such offsets.
+   */
   def from(low: Long, least: Long): Long = if (low < UntilMicros) least else earlier(low)
 
-  /** The widened high end of a range: at least [[UntilMicros]]. */
+  /** The widened high end of a range. It is at least [[UntilMicros]], for the same reason. */
   def until(high: Long): Long = math.max(later(high), UntilMicros)
 }
 
 /**
- * Timestamps in milliseconds in Parquet files that were imported into an Iceberg table (`add_files`,
- * `migrate`). Iceberg takes the milliseconds of their bounds for microseconds: the years 0 to 9999 seem to
- * lie from 1968 to 1978. Nothing distinguishes such a file from others.
+ * Parquet files with timestamps in milliseconds that were imported into an Iceberg table (`add_files`,
+ * `migrate`). Iceberg takes the milliseconds of their bounds for microseconds, so the years 0 to 9999 seem to
+ * lie between 1968 and 1978. Nothing distinguishes such a file from others.
  */
 private[sparkzorder] object ImportedTimes {
   private val (first, last) = (-62167219200000L, 253402300799999L)
@@ -170,7 +174,7 @@ private[sparkzorder] object ImportedTimes {
   /** False for a bound that may be a number of milliseconds. */
   def isSure(micros: Long): Boolean = micros < first || micros > last
 
-  /** The values, and all times that may be bounds in milliseconds, so that imported files are kept, too. */
+  /** Adds all times that may be bounds in milliseconds to the values, so that imported files are read, too. */
   def added(values: LongIntervals, dataType: DataType): LongIntervals = dataType match {
     case TimestampType | TimestampNTZType =>
       Intervals.ofLongRanges(values.ranges :+ ((first, last)))

@@ -33,14 +33,13 @@ private[sparkzorder] final class FiltersAtListing(
   @volatile private[scan] var read: StructType = new StructType
 
   /**
-   * An object by which two sets of filters are compared. Two such objects are equal if the filters have the same
-   * queries, and if the queries read the same listings. Listings are compared by identity: Spark takes two
-   * listings of one directory for equal, although one of them may be older.
+   * Equal for two sets of filters that have the same queries, if these queries read the same listings. Listings
+   * are compared by identity: Spark takes two listings of one directory for equal, although one may be older.
    */
   private[scan] lazy val identity: AnyRef = filters.map(f =>
     (f.canonicalized, f.collect { case s: SubqueryExpression => OfPlan(s.plan) }))
 
-  /** The filters with their values, for the index. Runs the queries that did not run in this execution yet. */
+  /** The filters with their values, for the index. Runs each query that has not run in this execution yet. */
   private[scan] def resolved(
       execution: QueryExecution,
       id: String,
@@ -57,10 +56,10 @@ private[sparkzorder] final class FiltersAtListing(
   }
 
   /**
-   * True if the execution holds the listings of all relations that the filter's subqueries read. The execution
-   * does not hold the listings of a part of the query that was planned separately, such as a cached data frame.
-   * Such a listing may change after the join has read its side, and a second run of the side would return other
-   * rows.
+   * True if the execution holds the listings of all relations that the filter's subqueries read. Counterexample:
+   * a part of the query that was planned separately, such as a cached data frame. The execution does not hold its
+   * listings, which may change between the run of the side for the join and the run for its keys. The two runs
+   * would then return different rows.
    */
   private def isOfExecution(filter: Expression): Boolean =
     filter.collect { case s: SubqueryExpression => s.plan }
@@ -85,7 +84,7 @@ private[sparkzorder] final class FiltersAtListing(
     }
 }
 
-/** A plan and the listings that it reads. */
+/** A plan and the identities of the listings that it reads. */
 private[scan] final case class OfPlan(plan: LogicalPlan, listings: Seq[SameObject])
 
 private[scan] object OfPlan {
@@ -106,8 +105,8 @@ private[scan] final class SameObject(private val of: AnyRef) {
 }
 
 /**
- * The small queries of one execution. Each query runs once, as a part of the execution: its scans get the
- * listings that the scans of the execution have ([[ListingsOfExecution]]).
+ * The small queries of one execution, and their results. Each query runs once, as a part of the execution: its
+ * scans get the listings that the scans of the execution have ([[ListingsOfExecution]]).
  *
  * @param id the id of the execution. The results belong to one id, because a query that is executed again after a
  *   failure lists its files anew
@@ -124,7 +123,8 @@ private final class QueriesOfExecution(execution: QueryExecution, id: String) {
   }
 
   /**
-   * @throws IllegalStateException if the subquery gives more than one row. Spark's own run then fails the query
+   * @throws IllegalStateException if the subquery gives more than one row. The filter then prunes nothing, and
+   *   Spark's own run of the subquery fails the query
    */
   def value(subquery: ScalarSubquery): Literal = rows(OfPlan(subquery.plan), subquery.plan) match {
     case Array() => Literal(null, subquery.dataType)
@@ -159,25 +159,26 @@ private[skipping] object QueriesOfExecution {
 }
 
 /**
- * Extensions that put nodes of their own in the place of Spark's, such as Comet, Gluten and RAPIDS. In a
- * session with such an extension, we put no node of ours into a plan, because the extension would replace it.
- * Scans are Spark's own nodes, and the file index computes the values that are known only when the query runs
- * ([[FiltersAtListing]]).
+ * Extensions that put nodes of their own in the place of Spark's, such as Comet, Gluten and RAPIDS. They know
+ * Spark's scan node and not ours. So in a session with such an extension, a scan stays Spark's own node, and the
+ * file index computes the values that are known only when the query runs ([[FiltersAtListing]]).
  */
 private[skipping] object Accelerators {
 
-  /** True if the session of this thread has rules for columnar plans. This extension brings none. */
+  /** True if the session of this thread has rules for columnar plans. spark-zorder itself adds no such rule. */
   def areHere: Boolean = SparkSession.getActiveSession.exists(s =>
     SparkLine.session(s).sessionState.columnarRules.nonEmpty)
 }
 
 /**
  * Makes all scans of an execution use listings of this execution. Comet lists the files of a scan while the query
- * is planned, and keeps the listing. But a query may be planned before it runs, as a server does, and the keys of
- * joins are not known then. Adaptive execution calls this rule for each stage when the query runs. The rule copies
- * a node with an older listing, together with the nodes inside of it, and the copy lists again.
+ * is planned, and keeps the listing. But a query may be planned long before it runs, for example by a Thrift
+ * server, and then the keys of joins are not known yet. Adaptive execution calls this rule for each stage when the
+ * query runs. The rule copies a node with an older listing, together with the nodes inside of it, and the copy
+ * lists again.
  *
- * Spark drops a copy that equals its original. So the copy gets a file index that is not equal to the earlier one.
+ * Spark drops a copy that equals its original. So the copy gets a file index that does not equal the earlier file
+ * index.
  */
 private[sparkzorder] object ListedAgain extends Rule[SparkPlan] {
 

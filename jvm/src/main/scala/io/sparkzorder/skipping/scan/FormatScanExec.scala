@@ -33,8 +33,8 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.util.JobCancellation
 
 /**
- * Plans the scans of tables whose format lists the files, if the keys of a join or the value of a subquery
- * filter the scan. Spark's own strategy plans everything else.
+ * Plans the scans of tables that Spark reads by a data source of version 2 (Iceberg), if the keys of a join or the
+ * value of a subquery filter the scan. Spark's own strategy plans everything else.
  */
 private[sparkzorder] object FormatScanStrategy extends SparkStrategy with PredicateHelper {
 
@@ -82,8 +82,8 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
 }
 
 /**
- * Spark's scan of a table whose format lists the files, without the files in which no row has one of the
- * keys.
+ * Spark's scan of a table whose format lists the files, without the files in which no row passes the filters of
+ * `keys`.
  *
  * @param inner Spark's own scan, without runtime filters
  * @param ofSpark runtime filters by which Spark and the format prune partitions
@@ -126,7 +126,7 @@ private[sparkzorder] final case class FormatScanExec(
     RuntimePruningScan.PrunedAtRunTime ->
       SQLMetrics.createMetric(sparkContext, "number of files pruned by joins and subqueries"))
 
-  // PrunedScan chooses the files when this copy runs
+  // PrunedScan calls `kept` when this copy runs, and the values of `keys` are known then
   @transient private lazy val pruned: BatchScanExec =
     inner.copy(scan = new PrunedScan(inner, kept), runtimeFilters = ofSpark)
 
@@ -137,8 +137,8 @@ private[sparkzorder] final case class FormatScanExec(
     ListingsOfExecution.executionOf(sparkContext)
 
   /**
-   * The scan that runs. `pruned` keeps the files of its first run. The keys that a join's side gave in one
-   * execution are not valid in another, so a second execution with such keys reads all files.
+   * The scan that runs. `pruned` keeps the files of its first run. Keys from a second run of a join's side are
+   * valid only in the execution of that run, so a later execution with such keys reads all files.
    */
   private def executed: BatchScanExec =
     if (firstExecution != ListingsOfExecution.executionOf(sparkContext) &&
@@ -185,7 +185,7 @@ private[sparkzorder] final case class FormatScanExec(
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     orOne(executed.executeColumnar())
 
-  /** Gives an empty RDD one partition, if the nodes above were planned for a single partition. */
+  /** Replaces an RDD without partitions by one with an empty partition, if the plan counts on a single one. */
   private def orOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
     if (outputPartitioning == SinglePartition && rdd.partitions.isEmpty) {
       sparkContext.parallelize(Seq.empty[T], 1)
@@ -206,7 +206,7 @@ private[sparkzorder] object FormatScanExec {
   /**
    * A format's scan, reduced to the partitions that are kept.
    *
-   * @param planned Spark's scan, which has the partitions that the format planned without runtime filters
+   * @param planned Spark's scan without runtime filters. Its input partitions were planned with the query
    */
   private final class PrunedScan(
       planned: BatchScanExec,

@@ -24,7 +24,7 @@ import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnBounds, TableColum
 import io.sparkzorder.util.{FirstStrategies, JobCancellation}
 
 /**
- * A leaf of an optimized plan that reads a table whose format (Delta or Iceberg) lists the files and keeps
+ * A table that a leaf of an optimized plan reads, and whose format (Delta or Iceberg) lists the files and keeps
  * their bounds. A file is tested by the bounds that the format keeps for its path, and a file without known
  * bounds is read. Therefore a commit between planning and running a query cannot cause a wrong skip.
  */
@@ -83,10 +83,10 @@ private[sparkzorder] object FormatTable extends Logging {
   /** A function from a leaf of a plan to the table that it reads. */
   type Finder = LogicalPlan => Option[FormatTable]
 
-  // set by a package of the formats, because this package must not depend on them
+  // The packages of the formats set these two functions, because this package must not depend on those.
   @volatile private var finder: Finder = (_: LogicalPlan) => None
 
-  // true for a leaf for which ranges of columns are derived before filters are pushed to it
+  // true for a leaf for which DerivedRanges adds ranges of columns before Spark pushes filters to it
   @volatile private var taker: LogicalPlan => Boolean = (_: LogicalPlan) => false
 
   def findBy(other: Finder, takesRanges: LogicalPlan => Boolean): Unit = {
@@ -103,7 +103,7 @@ private[sparkzorder] object FormatTable extends Logging {
   private def orElse[T](unknown: T)(found: => T): T =
     try found
     catch {
-      // The query must not fail here. If no table is found, Spark plans the query as without this extension.
+      // the query must not fail here: if no table is found, Spark plans the query as without this extension
       case e @ (_: LinkageError | NonFatal(_)) =>
         logDebug("a scan is not known", e)
         unknown
@@ -133,10 +133,10 @@ private[sparkzorder] object FormatTable extends Logging {
 }
 
 /**
- * Prunes scans of tables whose format lists the files for Spark's own reader, by the keys of joins, the
- * values of subqueries and lists of values. The strategy of the format plans the scan, which also leaves
- * out deleted rows. Then only the physical scan gets another file index, which returns the format's own
- * entries for the files.
+ * Prunes scans of tables whose format lists the files for Spark's own reader (Delta). The files are pruned by the
+ * keys of joins, the values of subqueries and lists of values. The strategy of the format plans the scan, which
+ * also leaves out deleted rows. Afterwards, only the physical scan gets another file index, which returns the
+ * format's own entries of the files that are left.
  */
 private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
 

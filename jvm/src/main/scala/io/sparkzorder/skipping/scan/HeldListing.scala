@@ -49,7 +49,7 @@ private[skipping] final class ScanListing private (
     val held: Option[(HeldListing, Array[Int])],
     others: Seq[PartitionDirectory]) {
 
-  /** The files in Spark's form. This makes an object for each file. */
+  /** The files in Spark's form. Slow for many files, because Spark's form has one more object for each file. */
   lazy val directories: Seq[PartitionDirectory] =
     held.fold(others) { case (all, chosen) => chosen.toSeq.map(all.directories(_).toSpark) }
 }
@@ -71,9 +71,9 @@ private[skipping] object ListedDirectory {
 }
 
 /**
- * The content of a listing that Spark holds, and results of earlier queries about it. Spark keeps a listing
+ * The files of a listing that Spark holds, and what earlier queries found out about them. Spark keeps a listing
  * for a data frame or for a table of the catalog, and uses it for every query. With the results of earlier
- * queries, a later query touches only the files that it reads.
+ * queries, a later query touches only the files that it reads, and not all files of the listing.
  *
  * @param spark the objects in which Spark keeps the files and the partitions. A refresh replaces both, but
  *   not atomically, so both are compared
@@ -107,11 +107,11 @@ private[skipping] final class HeldListing private (
 
   private val byIndex = new ConcurrentHashMap[AnyRef, ListedEntries]
 
-  /** The entries of the files in a skipping index. */
+  /** The entries of the files in a skipping index; looked up once for each index. */
   def entriesIn(pruner: EntryPruner): ListedEntries =
     Option(byIndex.get(pruner.identity)).getOrElse {
       val made = ListedEntries.of(pruner.lookup, directories.map(_.files))
-      // the identity changes with each update of the index, so entries of old identities must be removed
+      // each update of an index gives it another identity, and the entries of its old identity are useless
       if (byIndex.size >= HeldListing.MaxIndexes) byIndex.clear()
       byIndex.put(pruner.identity, made)
       made
@@ -127,7 +127,7 @@ private[skipping] final class HeldListing private (
     log.isEmpty || (log.isSettled && log.ids == explained.get(state.root))
 
   /**
-   * Reads the records of a table anew, and remembers them if they account for every file of the listing. The
+   * Reads the records of a table anew, and remembers their ids if the records change nothing in the listing. The
    * data files are not listed or read again.
    *
    * @param listing all files of this listing
@@ -190,9 +190,11 @@ private[scan] object PartitionFilters {
 
 /**
  * The listings of one relation for one execution of a query. All scans of the execution use the listing
- * that the first scan got, whatever filters they have: a side of a join that runs a second time for its
- * keys must return the same rows as for the join. The plans of the query hold the pruned listings, and this
- * class has only weak references to them.
+ * that the first scan got, whatever filters they have. If Spark runs a side of a join a second time for its keys,
+ * both runs of the side must return the same rows: with a newer listing, the join could get a row whose key is
+ * not among the keys, and the files with its partners would be skipped.
+ *
+ * The plans of the query hold the pruned listings, and this class has only weak references to them.
  */
 private[scan] final class ListingsOfExecution(
     val execution: String,

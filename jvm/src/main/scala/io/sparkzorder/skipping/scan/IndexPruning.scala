@@ -53,8 +53,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       output: Seq[Attribute],
       roots: TableRoots) = this(relation, output, new RelationConf(relation), roots)
 
-  // the last two results: one for the filters that are known while planning, one for those known at run
-  // time
+  // the last two results: for the filters whose values are known during planning, and for those at run time
   @volatile private var recent: List[(Seq[Expression], Seq[IndexUse])] = Nil
 
   private[scan] def properties: Map[String, String] = roots.properties
@@ -106,7 +105,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
     case other => other
   }
 
-  /** Makes a pruner from the results of several indexes; None if every file must be read. */
+  /** Makes one pruner of the filters for all indexes; None if every file must be read. */
   def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
     try {
       // the pruner is made inside `try`, so that an error does not fail the query
@@ -144,8 +143,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   }
 
   /**
-   * The data filters of a scan, compiled for each index. Empty if skipping is off, if there is no filter,
-   * or after an error.
+   * The data filters of a scan, compiled for each index. If there is no index, a single result says so. Empty if
+   * skipping is off, if there is no filter, or after an error.
    */
   def ask(filters: Seq[Expression]): Seq[IndexUse] =
     try {
@@ -153,7 +152,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       else {
         val size = Settings.ofSession(Settings.SkippingCacheSize)
         val location = plainLocation
-        // a pooled thread would have the settings of the session that created the thread
+        // without this, a thread of the pool could have the settings of another session
         val conf = SQLConf.get
         val uses = ManyFiles.map(roots.ofIndexes(location))(root =>
           SQLConf.withExistingConf(conf)(ask(root, filters, size)))
@@ -175,8 +174,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
     try {
       val conf = settings.hadoop
       val table = roots.qualified(root)
-      // The settings of the session of the relation, which Spark's reader uses, too. A view may belong to
-      // another session than the query.
+      // Spark's reader uses the settings of the relation's session. The relation of a global temporary view may
+      // belong to another session than the query.
       val sqlConf = settings.session.sessionState.conf
       val columns = new TableColumns(
         output,
@@ -199,9 +198,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
-  /**
-   * Checks the attributes, too, because a field of the schema loses its id when Spark prunes the schema.
-   */
+  /** Looks at the attributes, too, because a field of the schema loses its id when Spark prunes the schema. */
   private def hasFieldIds: Boolean =
     Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
 
@@ -210,8 +207,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
    * columns by field id or by position; Left is then the reason.
    */
   private def columnsFoundByName(conf: Configuration): Either[String, Unit] = {
-    // Spark's reader also takes this setting from this configuration, which includes the options of the
-    // relation
+    // Spark's reader, too, takes the setting from this configuration, which includes the relation's options
     val byId = conf.getBoolean(
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.key,
       SQLConf.PARQUET_FIELD_ID_READ_ENABLED.defaultValue.get)

@@ -12,10 +12,10 @@ import io.sparkzorder.index.ListedEntries
 import io.sparkzorder.skipping.predicate.{FilePruner, KeptFiles}
 
 /**
- * A listing without the files in which no row can match. Partitions without any file left stay in
- * the listing, because Spark counts partitions.
+ * A listing without the files in which no row can match. A partition of which no file is left stays in the
+ * listing, because Spark's metrics count the partitions of a listing.
  *
- * @param metrics None if no index was used
+ * @param metrics what was pruned; None if nothing could prune
  */
 private[sparkzorder] final case class PrunedListing(
     directories: Seq[PartitionDirectory],
@@ -83,8 +83,8 @@ private[sparkzorder] object PrunedListing {
  *
  * @param values values of the partition columns
  * @param files number of files before skipping
- * @param pruned for each name, the number of files that the predicates on it prune; a file that the
- *   predicates on several names prune is counted for the first name only
+ * @param pruned for each name of [[SkippingMetrics.names]], the number of files that the predicates on it prune.
+ *   A file that the predicates on several names prune is counted for the first of these names only
  * @param noEntry number of files that are read because the index has no up-to-date entry for them
  */
 private[sparkzorder] final case class DirectoryMetrics(
@@ -105,25 +105,22 @@ private[sparkzorder] final case class SkippingMetrics(
     directories: Seq[DirectoryMetrics],
     prunedAtRunTime: Option[Long] = None) {
 
-  /**
-   * Files that Spark would read without the index: all files of the partitions that Spark has
-   * chosen.
-   */
+  /** The number of files that Spark would read without the index: all files of the chosen partitions. */
   val total: Long = directories.map(_.files.toLong).sum
 
-  /** Files that the predicates on each name prune. */
+  /** The number of files that the predicates on each name prune. */
   val prunedBy: IndexedSeq[(String, Long)] =
     names.zipWithIndex.map { case (n, i) => n -> directories.map(_.pruned(i).toLong).sum }
 
   val pruned: Long = prunedBy.map(_._2).sum
 
-  /** Files that are read. */
+  /** The number of files that are read. */
   val kept: Long = total - pruned
 
   /** Number of files that are read because the index has no up-to-date entry for them. */
   val noEntry: Long = directories.map(_.noEntry.toLong).sum
 
-  /** The metrics of some partitions, given by their values. */
+  /** The metrics of those partitions alone that have one of these values. */
   def of(values: Iterator[InternalRow]): SkippingMetrics = {
     val chosen = values.toSet
     copy(directories = directories.filter(d => chosen(d.values)))
@@ -154,8 +151,8 @@ private[sparkzorder] final case class SkippingMetrics(
 }
 
 /**
- * Prunes a listing whose entries in the index are known. Pruned files are counted in bitmaps, without a
- * look at each file.
+ * Prunes a listing whose entries in the index are known. The bits of consecutive entries are counted together, so
+ * that a query does not look at each pruned file.
  *
  * @param held the listing
  * @param entries the entries of its files in the index

@@ -17,10 +17,10 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
 
 /**
- * Tells which filters the reader of a format may get for row groups and pages. Spark hands readers the
- * values of a filter as Java objects, and readers compare these objects by rules of their own. Either step
- * can make a reader skip rows that match: a DECIMAL with more digits than the file's type is cut, and then
- * equals no value.
+ * Tells which filters the reader of a format may get for row groups and pages. Spark converts the values of a
+ * filter to Java objects for the reader, and the reader compares these objects by rules of its own. Either step
+ * can make a reader skip rows that match. For example, where a file stores a DECIMAL in 32 bits, Spark cuts the
+ * value to 32 bits: `c < 4294967301` becomes `c < 5`.
  */
 private[scan] final class ReaderFilters(format: DataFormat) {
   private val isParquet = format == ParquetFiles
@@ -37,9 +37,9 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   }
 
   /**
-   * True if readers compare the value as Spark does. False for NULL, at which the readers of Spark 3.5 fail,
-   * and for types that are not listed here. DECIMAL is not listed, because Parquet's reader cuts the digits
-   * for which the type of the file has no room.
+   * True if readers compare the value as Spark does. False for NULL, because the readers of Spark 3.5 fail on
+   * NULL, and for types that are not listed here. DECIMAL is not listed, because the bits of a value are cut for
+   * which the type of the file has no room.
    */
   private def isComparable(value: Any, t: DataType): Boolean = (value, t) match {
     case (null, _) => false
@@ -55,15 +55,15 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   /**
    * Before October 1582, two days that an old file stores may be read as the same day, and ORC's reader
    * looks days up in a bloom filter by another calendar than its writer. Unless
-   * spark.sql.datetime.java8API.enabled is on, Spark hands readers the midnight of the driver's
-   * time zone, and executors may have another zone.
+   * `spark.sql.datetime.java8API.enabled` is on, Spark gives readers the midnight of the day in the driver's
+   * time zone, which may be another day in the time zone of an executor.
    */
   private def isComparable(days: Int): Boolean =
     days >= RebaseDateTime.lastSwitchJulianDay && SQLConf.get.datetimeJava8ApiEnabled
 
   /**
    * In a column of milliseconds, Parquet's reader compares with the whole millisecond before the value. ORC
-   * keeps the bounds of timestamps by the clock, which shows one hour twice where summer time ends.
+   * keeps the bounds of timestamps as local times, and one hour of local time comes twice where summer time ends.
    */
   private def isComparable(micros: Long): Boolean =
     isParquet && micros % MicrosOfMilli == 0 && micros >= RebaseDateTime.lastSwitchJulianTs
@@ -77,7 +77,7 @@ private[scan] final class ReaderFilters(format: DataFormat) {
     UTF8String.fromString(string) == text && (isParquet || string.forall(_ < FirstNotAscii))
   }
 
-  // Parquet's filter by dictionaries takes 0.0 and -0.0 for two values
+  // Parquet's filter by dictionaries takes 0.0 and -0.0 for two values, which are one value for Spark
   private def isFloating(t: DataType): Boolean = t match {
     case FloatType | DoubleType => true
     case _ => false

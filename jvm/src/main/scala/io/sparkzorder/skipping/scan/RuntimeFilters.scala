@@ -26,21 +26,19 @@ import io.sparkzorder.conf.Settings
 /**
  * A filter of a scan, with the values that it got while the query ran.
  *
- * @param onFiles the filter for the index
- * @param onRows the filters by which the reader prunes row groups and pages; true for each row for which
- *   `onFiles` is true
+ * @param onFiles the filter by which files are pruned
+ * @param onRows the filters by which the reader prunes row groups and pages. They are coarser: each of them is true
+ *   for each row for which `onFiles` is true
  */
 private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows: Seq[Expression])
 
 /**
  * Filters of a scan that have a subquery. Spark runs the subqueries of a node before the node itself, so
- * the values are known when the scan lists its files.
+ * the values of the subqueries are known when the scan lists its files.
  */
 private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
-  /**
-   * The filter that Spark puts in the place of a filter from a join, if Spark finds no broadcast with the keys.
-   */
+  /** Spark replaces a filter by the keys of a join by this filter if there is no broadcast with the keys. */
   private val Unused: Expression = DynamicPruningExpression(Literal.TrueLiteral)
 
   def isUnused(filter: Expression): Boolean = splitDisjunctivePredicates(filter).contains(Unused)
@@ -55,10 +53,11 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /**
-   * The filters that a run of a plan may use. If Spark runs a side of a join once more for its keys, this
-   * second run must read the same listings as the join. The second run must therefore have been a part of the
-   * same execution, which holds the listings. If a plan runs again, for example after a failure, that is not so:
-   * the plan keeps the results of its subqueries from the earlier execution.
+   * Those of the filters that an execution of a plan may use. If Spark runs a side of a join once more for its
+   * keys, this second run must read the same listings as the join. So the second run must be a part of the
+   * execution, which holds the listings. A counterexample is a plan that is executed again, for example after a
+   * failure: it keeps the results of its subqueries from the earlier execution, but lists the files of the join
+   * anew.
    *
    * @param execution the id of the execution for which the thread works
    */
@@ -79,7 +78,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     (plan match {
       case scan: FileSourceScanExec => scan.relation.location match {
           case ours: ZOrderFileIndex => ours.hasListedFor(execution)
-          // Spark's own file indexes may list anew; others belong to table formats and have a fixed snapshot
+          // Spark's own file indexes may list anew. All other file indexes belong to table formats, and have
+          // the files of one snapshot
           case _: PartitioningAwareFileIndex | _: CatalogFileIndex => false
           case _ => true
         }
@@ -105,7 +105,7 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   /** The name of the output column of the subqueries that compute the bounds of a side. */
   val OfBounds = "zorder_bounds_of_keys"
 
-  /** The columns that the filters restrict at run time, for EXPLAIN. */
+  /** The columns of the filters that get their values at run time, for EXPLAIN. */
   def columns(filters: Seq[Expression]): Seq[String] =
     filters.filter(isRuntime).flatMap(_.references.map(_.name)).distinct.sorted
 
@@ -230,8 +230,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
     }
   }
 
-  // The index compares each key with the bounds of files. More keys than this become ranges: one by one, they
-  // would prune few files more.
+  // The index compares each key with the bounds of files. More keys than this are replaced by ranges, which prune
+  // nearly as many files and need less time.
   private val MaxKeys = 100000
   private val MaxRangesOfFiles = 4096
 

@@ -24,8 +24,8 @@ import io.sparkzorder.table.DataFormat
 import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
- * Spark's scan of files, which also prunes by filters that get their values at run time, and shows the
- * metrics of skipping in EXPLAIN and in the UI. The scan reads files as Spark's scan does.
+ * Spark's scan of files, with two additions: it also prunes by filters that get their values at run time, and it
+ * shows the metrics of skipping in EXPLAIN and in the UI. The scan reads files as Spark's scan does.
  *
  * This scan never equals Spark's own scan, so Spark reuses neither in place of the other. Two scans of this
  * class with equal indexes and filters are equal, so Spark runs them only once.
@@ -33,7 +33,7 @@ import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
 private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   import RuntimePruningScan._
 
-  /** A scan with metrics that has the arguments of `scan`, which is Spark's own scan. */
+  /** A scan of this class with the arguments of `scan`, which is Spark's own scan. */
   protected def withMetrics(scan: FileSourceScanExec): FileSourceScanExec
 
   /** The values of the partitions that remain after the dynamic partition filters. */
@@ -55,7 +55,7 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   override lazy val metadata: Map[String, String] = {
     val skipping =
       try index.flatMap(_.metrics(partitionFilters, dataFilters))
-      // the scan itself will report an error of the listing
+      // EXPLAIN ignores an error of the listing; the scan reports the error when it runs
       catch { case NonFatal(_) => None }
     val later = RuntimeFilters.columns(dataFilters)
     plain.metadata ++ skipping.map(m => Key -> m.toString) ++
@@ -176,8 +176,8 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
    * Leaves out the filters by keys of joins, so that scans with different such filters can be equal. When
    * adaptive execution makes a stage, such a filter gets the keys of a broadcast, and Spark drops the filter if
    * there is no broadcast at that moment. So two equal parts of a query may end with different filters. Their
-   * scans still count as equal if their file indexes have the same keys, because each part may read the rows
-   * that the other part reads.
+   * scans still count as equal if their file indexes have the same [[KeysOfJoin]]: the rows by which the scans
+   * differ have none of the keys, so the join of either part drops these rows.
    */
   override def doCanonicalize(): FileSourceScanExec = {
     val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)
@@ -213,9 +213,9 @@ private[sparkzorder] object RuntimePruningScan {
 }
 
 /**
- * The scan that is run in place of a [[RuntimePruningScan]] when the values of its joins and subqueries are
- * known: the same scan with these values in place of the filters. No plan shows this node, so it updates
- * the metrics of the node in the plan.
+ * The scan that runs in place of a [[RuntimePruningScan]] once the values of its joins and subqueries are
+ * known: the same scan, with these values in its filters. No plan shows this node, so it updates the metrics of
+ * the node in the plan.
  */
 private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
 
@@ -243,8 +243,8 @@ private[sparkzorder] trait ResolvedScan extends FileSourceScanExec {
 }
 
 /**
- * The files of a scan, pruned by the filters known while planning and then by those known at run
- * time.
+ * The files of a scan, pruned first by the filters whose values are known during planning, and then by the filters
+ * that got their values at run time.
  */
 private[scan] final class RuntimeFileIndex(
     override val delegate: ZOrderFileIndex,
@@ -254,7 +254,7 @@ private[scan] final class RuntimeFileIndex(
 
   @volatile private var last: Option[SkippingMetrics] = None
 
-  /** The filters known while planning, and those known at run time. */
+  /** The two groups of filters that prune the files. */
   def filters: Seq[Seq[Expression]] =
     Seq(planned.filterNot(ZOrderFileIndex.holdsSubquery), resolved)
 
@@ -271,7 +271,7 @@ private[scan] final class RuntimeFileIndex(
   }
 }
 
-/** Adds a scan that is about to run to the recorded workload, if the table is recorded. */
+/** Adds a scan that is about to run to the recorded workload, if the table's queries are recorded. */
 private[skipping] object ScanRecorder extends Logging {
 
   /**

@@ -38,9 +38,10 @@ private[skipping] object ScanFilters extends PredicateHelper {
     filtersOfJoins(filters, r).map(KeysOfJoin.of(_, r))
 
   /**
-   * Those of the filters from [[split]] whose values may be computed while the files are listed. Their
-   * subqueries are not bound to a broadcast: the planner found that a subquery returns the same rows when
-   * it is run again, and that this is worth the cost.
+   * Those of the filters from [[split]] whose values may be computed while the files are listed. Left out are
+   * filters whose keys may come from a broadcast alone (`onlyInBroadcast`). For the others, the rule that
+   * inserted them found that the subquery returns the same rows when it is run again, and that this is worth the
+   * cost.
    */
   def atListing(filters: Seq[Expression]): Seq[Expression] = filters.filter { f =>
     RuntimeFilters.isOfJoin(f) && !f.exists {
@@ -76,15 +77,14 @@ private[skipping] object ScanFilters extends PredicateHelper {
    */
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =
     !RuntimeFilterBridge.scansGetScalarSubqueries &&
-      // the filter above the scan has the same subquery, and only with this setting does Spark run the subquery
-      // once for both
+      // the filter above the scan has the same subquery; without this setting, Spark would run it twice
       SQLConf.get.subqueryReuseEnabled && comparesWithSubquery(filter, r)
 
   /** True for a filter on data columns that has a scalar subquery and no subquery of another kind. */
   private[skipping] def comparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
     isOnData(filter, r) && comparesWithSubquery(filter)
 
-  /** The same, for a filter on any columns. */
+  /** True for a filter that has a scalar subquery and no subquery of another kind. */
   private[scan] def comparesWithSubquery(filter: Expression): Boolean =
     filter.deterministic && !filter.isInstanceOf[DynamicPruning] &&
       !filter.exists(_.isInstanceOf[BloomFilterMightContain]) &&
@@ -107,12 +107,12 @@ private[skipping] object ScanFilters extends PredicateHelper {
 }
 
 /**
- * The meaning of a filter by the keys of joins, without the plan that computes the keys. Two instances are
- * equal if they filter the same column by the same keys.
+ * Identifies a filter by the keys of joins. Two instances are equal if they filter the same columns by the same
+ * keys, although their plans have attributes with different ids.
  *
  * @param keys one expression of the scan for each source, and the conditions beside these expressions. All
  *   are normalized: columns are given by their positions in the relation
- * @param sources the sides of joins that supply the keys
+ * @param sources the sides of joins that supply the keys, in the order of `keys`
  */
 private[skipping] final case class KeysOfJoin(keys: Seq[Expression], sources: Seq[SideOfKeys])
 
@@ -137,8 +137,8 @@ private[skipping] object SideOfKeys extends PredicateHelper {
 
   /**
    * Removes our filters by the keys of joins inside the side, because the side has the same rows without
-   * them. Spark's own filters, on partition columns, stay: their keys may come from a join above the side,
-   * and then they change the rows of the side.
+   * them. Spark's own such filters, on partition columns, stay. Their keys may come from a join above the side,
+   * and then the side has fewer rows with them.
    */
   private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case Filter(condition, r: LogicalRelation) =>

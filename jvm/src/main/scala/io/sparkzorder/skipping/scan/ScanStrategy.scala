@@ -31,9 +31,9 @@ import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.table.DataFormat
 
 /**
- * Makes Spark's scans skip files. For planning, the strategy copies a Parquet or ORC relation, and gives
- * the copy a [[ZOrderFileIndex]] in place of Spark's file index. Spark's own strategy then plans the scan
- * as usual. The logical plan does not change, so code that reads the location of a relation there (writes,
+ * Makes Spark's scans skip files. The strategy copies a Parquet or ORC relation, and gives the copy a
+ * [[ZOrderFileIndex]] in place of Spark's file index. Spark's own strategy then plans a scan of the copy. The
+ * logical plan keeps the original relation, so code that reads the location of a relation there (writes,
  * refreshes, cached data frames) sees Spark's own file index.
  *
  * All other scans are left to Spark: other data formats, table formats (which have their own classes of
@@ -107,7 +107,7 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
         ZOrderFileScan.of(if (more.isEmpty) s else s.copy(dataFilters = s.dataFilters ++ more))
     }
 
-  // the classes must be exactly these, because table formats extend them
+  // exactly these classes: table formats have subclasses of them, whose files we must not choose
   private def isPlain(r: HadoopFsRelation): Boolean =
     DataFormat.all.exists(_.isReadBy(r.fileFormat)) &&
       (r.location.getClass == classOf[InMemoryFileIndex] ||
@@ -185,8 +185,8 @@ private[sparkzorder] object V2ScanStrategy extends SparkStrategy {
 }
 
 /**
- * The files of a relation as Spark's V2 readers ask for them: the listing of `ours`, and everything
- * else as Spark has it.
+ * A file index for Spark's V2 readers: the listing comes from `ours`, and everything else from Spark's own
+ * index.
  *
  * @param pruning the filters compiled for the index, for SHOW SKIPPING
  */

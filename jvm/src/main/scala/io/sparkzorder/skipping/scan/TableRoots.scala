@@ -30,8 +30,8 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   /** The state of each table that may hold files of `index`. */
   def states(index: FileIndex): Seq[StateDirectory] = {
     val (searched, stores) = searchFrom(index).partition(isSearched)
-    // On object stores the root is taken to be above the directories that have names of partitions, or to be
-    // one of them, because the root itself may have such a name.
+    // On object stores, a directory such as `t/p=1/q=2` may lie in the table `t`, but also in a table whose own
+    // root is named `t/p=1` or `t/p=1/q=2`. So all three count as roots. No request is needed for that.
     StateSearch.above(searched, conf) ++
       stores.flatMap(d => if (home.contains(d)) Seq(d) else TableRoots.named(d)).distinct
         .map(new StateDirectory(_, conf))
@@ -83,8 +83,9 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
   }
 
   /**
-   * True if the directories above are searched for the state of a table. On object stores, where the search costs
-   * a request for each of these directories, only if the session lets OPTIMIZE replace files in place there.
+   * True if the directories above are searched for the state of a table. On object stores the search costs a
+   * request for each of these directories. There, the search is made only if the session lets OPTIMIZE replace
+   * files in place.
    */
   private def isSearched(directory: Path): Boolean = {
     val scheme = Option(directory.toUri.getScheme).getOrElse("file")

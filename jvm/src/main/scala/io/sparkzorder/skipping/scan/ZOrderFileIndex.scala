@@ -20,8 +20,8 @@ import io.sparkzorder.skipping.predicate.FilePruner
  *
  * @param delegate Spark's own index of the relation
  * @param roots finds the tables whose files the relation reads
- * @param pruning makes a pruner of files from data filters, if the skipping index can prune by them. A
- *   pruner must not prune a file that the index does not know
+ * @param pruning makes a pruner of files from data filters; None if every file must be read. A pruner must not
+ *   prune a file that the index does not know
  * @param keys of joins, by which the scan or the listing prunes when the query runs
  * @param atListing filters whose values the listing itself computes when the query runs; only in a session
  *   with an accelerator
@@ -58,16 +58,17 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
 
   /**
    * The listing for the filters of a scan. One execution of a query makes the listing once, although Spark
-   * asks twice: for the metrics when the execution begins, and again when the scan runs. If Spark asks
-   * already during planning, to learn whether the files of buckets are sorted, the plan keeps the listing
-   * for all its executions: the plan relies on the order of the files, so each copy of the scan must read the
-   * files that were listed then.
+   * asks twice: for the metrics when the execution begins, and again when the scan runs.
+   *
+   * Of a table with sorted buckets, Spark may ask for the listing already during planning, and leave out a sort if
+   * each bucket has a single file. The plan then depends on these files. So the plan keeps the listing for all its
+   * executions (see `isKept`).
    */
   private[sparkzorder] def pruned(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]): PrunedListing = {
     val wanted = ListingFilters(evaluable(partitionFilters), evaluable(dataFilters))
-    // adaptive execution may plan a query again, with another file index, which shares the listings
+    // adaptive execution may plan the query again, and the new file index must use the same listings
     val shared = ListingsOfExecution.current(delegate, session.sparkContext)
     val now = shared.map(_.execution)
     last.filter(a => a._1 == wanted && (isKept || (now.isDefined && a._2 == now))).map(_._3)
@@ -101,7 +102,7 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     }
   }
 
-  /** Records what was skipped, because no node of ours does so where an accelerator replaces the scan. */
+  /** Records what was skipped. Elsewhere our scan node does so, but an accelerator replaces the scan node. */
   private def record(
       later: FiltersAtListing,
       filters: Seq[Seq[Expression]],
@@ -170,8 +171,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       .flatMap(_._3.metrics)
 
   /**
-   * The metrics for some filters. If Spark has its listing in memory, the listing is pruned now. Otherwise
-   * no listing is made, because Spark itself lists no files to explain a query.
+   * The metrics for some filters, for EXPLAIN. If Spark has its listing in memory, the listing is pruned now.
+   * Otherwise only a listing that was made already counts, because Spark itself lists no files for EXPLAIN.
    */
   private[sparkzorder] def metrics(
       partitionFilters: Seq[Expression],

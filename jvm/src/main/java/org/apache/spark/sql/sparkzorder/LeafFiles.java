@@ -5,11 +5,11 @@ package org.apache.spark.sql.sparkzorder;
 
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex;
 
-/** Access to a member that Scala protects and the JVM does not. */
+/** Reads a member of Spark that is protected in Scala, but public in the class file. Java may call it. */
 public final class LeafFiles {
   private LeafFiles() {}
 
-  /** The files that an index has listed, by directory. A refresh makes another object. */
+  /** The map from each directory to its files, as the index has listed them. A refresh makes a new map. */
   public static Object of(PartitioningAwareFileIndex index) {
     return index.leafDirToChildrenFiles();
   }

@@ -31,7 +31,7 @@ object SparkLine {
   def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = Some(exchange.shuffleId)
 
   /**
-   * Whether Spark reads a Parquet column as a wider type: INT32 as BIGINT, FLOAT as DOUBLE, a DECIMAL as a
+   * True if Spark can read a Parquet column as a wider type: INT32 as BIGINT, FLOAT as DOUBLE, a DECIMAL as a
    * wider DECIMAL (SPARK-40876).
    */
   val readsWidened: Boolean = true

@@ -17,7 +17,7 @@ import org.apache.spark.util.ThreadUtils
 /** Access to members of Spark that are `private[spark]` or `private[sql]`. */
 object SparkPrivate {
 
-  /** Reading a footer is mostly waiting, so there may be more threads than cores. */
+  /** More threads than cores are useful, because a thread that reads a footer mostly waits. */
   private val FooterThreads = 16
 
   /**
@@ -59,7 +59,7 @@ object SparkPrivate {
   def inParallel[A, B](items: Seq[A])(f: A => B): Seq[B] =
     if (items.isEmpty) Nil
     else {
-      // ThreadUtils would wrap an exception of `f`, and users would not see the error condition
+      // `parmap` wraps an exception of `f` in a SparkException, which would hide our error condition
       val threads = math.min(FooterThreads, items.size)
       ThreadUtils.parmap(items, "zorder-footers", threads)(i => Try(f(i))).map(_.get)
     }
@@ -77,8 +77,9 @@ object SparkPrivate {
   }
 
   /**
-   * Runs a query and passes its internal rows to `body` one by one. The driver holds the remaining
-   * rows in compressed form. `body` must not keep a row.
+   * Runs a query and passes its internal rows to `body` one by one. The driver collects all rows in compressed
+   * form and decompresses them one by one. `body` must copy a row to keep it, because the next row may use the
+   * same memory.
    */
   def foreachInternal(frame: SparkLine.Frame)(body: InternalRow => Unit): Unit =
     SQLExecution.withNewExecutionId(frame.queryExecution, Some("zorder")) {
