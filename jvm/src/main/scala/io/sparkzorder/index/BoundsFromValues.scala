@@ -20,12 +20,12 @@ import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
 
 /**
- * Computes the bounds of columns for which a Parquet footer has no bounds. All values of these columns are
- * read, and no other column.
+ * Computes the bounds of columns for which a Parquet footer has no bounds. For that, all values of these columns
+ * are read. There are two kinds of such columns:
  *
  *   - FLOAT and DOUBLE: Parquet's writer drops the bounds of a column that holds NaN. The bounds that this class
- *     computes leave NaN out, and the entry says whether there is a NaN. The values are read only for columns
- *     that pass [[ColumnChoice.isNamed]], because each of these reads costs time.
+ *     computes are those of the other values, and the entry says whether there is a NaN. Reading values costs time,
+ *     so only columns that pass [[ColumnChoice.isNamed]] are read.
  *   - INT96: footers have no bounds of INT96. The values are read if the user asked for this.
  *
  * @param choice which columns are indexed
@@ -121,9 +121,9 @@ private final class CollectedBounds(t: LeafType) {
 }
 
 /**
- * The bounds of INT96 columns. The bounds hold in each session, whatever its calendar and its time zone are. If a
- * session may shift the values by its time zone, the bounds are wider. If values depend on the calendar of the
- * session, the column gets no bounds.
+ * The bounds of INT96 columns. They hold in each session, whatever its calendar and its time zone are. If a
+ * session may shift the values by its time zone, the bounds are made wider. If a session may read the values by
+ * another calendar, the column gets no bounds.
  */
 private object Int96Bounds {
 
@@ -139,12 +139,15 @@ private object Int96Bounds {
   }
 
   /**
-   * Bounds of the values as any session reads them; None if there are no such bounds. Spark before 3.1, and
-   * Spark's legacy mode, wrote times in the hybrid calendar, which is Julian before 1582-10-15. Readers convert
-   * such times if they lie before 1900, because the offsets of time zones also differ until then. For files
-   * without a mark of Spark, a setting of the session decides whether a reader converts. A session can also shift
-   * the values of all writers except parquet-mr by its time zone
-   * (`spark.sql.parquet.int96TimestampConversion`).
+   * Bounds of the values as any session reads them; None if there are no such bounds. Two things change what a
+   * session reads:
+   *
+   *   - The calendar. Spark before 3.1, and Spark's legacy mode, wrote times in the hybrid calendar, which is Julian
+   *     before 1582-10-15. Readers convert such times if they lie before 1900, because the offsets of time zones
+   *     also differ until then. For files without a mark of Spark, a setting of the session decides whether a
+   *     reader converts.
+   *   - The time zone. With `spark.sql.parquet.int96TimestampConversion`, a session shifts the values of all writers
+   *     except parquet-mr by its time zone.
    */
   def inEverySession(bounds: (Long, Long), footer: ScannedFile): Option[(Long, Long)] = {
     val (min, max) = bounds
@@ -156,7 +159,7 @@ private object Int96Bounds {
     } else None
   }
 
-  /** From this time on, both calendars agree in all time zones. A year is added for safety. */
+  /** From this time on, a conversion between the calendars changes no value. A year is added for safety. */
   private val sameInBothCalendars = RebaseDateTime.lastSwitchJulianTs + 366 * MICROS_PER_DAY
 
   // the same rule as in Spark's DataSourceUtils

@@ -58,7 +58,7 @@ private[sparkzorder] object ColumnChoice {
  * @param choice which columns are indexed
  */
 private[sparkzorder] final class FooterEntries(choice: ColumnChoice) {
-  // files with the same schema share one schema object, see FooterReader
+  // keyed by identity, because FooterReader gives files of equal schemas the same object
   private val layouts = new IdentityHashMap[MessageType, SchemaLayout]
 
   /** @param path the path of the data file, relative to the table's root */
@@ -109,10 +109,9 @@ private object FooterEntries {
   }
 
   /**
-   * Widens the bounds of an ORC timestamp by two days. ORC stores an instant as a local time, which
-   * each reader interprets in its own time zone. The driver that makes the entry, a worker, and a
-   * later session may have different zones. The clocks of two zones differ by little more than a
-   * day.
+   * Widens the bounds of an ORC timestamp by two days. ORC stores an instant as a local time, which each reader
+   * interprets in its own time zone. The driver or worker that makes the entry, and the reader of a later query, may
+   * have different zones. The local times of two zones differ by little more than a day.
    */
   private def inEveryZone(bounds: (Any, Any), t: LeafType, footer: ScannedFile): (Any, Any) =
     (bounds, t) match {
@@ -126,9 +125,9 @@ private object FooterEntries {
   private val TwoDays = 2 * MICROS_PER_DAY
 
   /**
-   * False if a reader may convert the values from another calendar. A reader converts dates before
-   * 1582 and instants before 1900 if Spark 2 or Spark's legacy mode wrote them. A setting of the
-   * session can make a reader convert the values of other writers too.
+   * False if a reader may convert the values from another calendar. A reader converts dates before 1582 and
+   * instants before 1900 if Spark 2 or Spark's legacy mode wrote them. By a setting of the session, a reader also
+   * converts the values of writers other than Spark.
    */
   private def sameInEveryCalendar(min: Any, t: LeafType, footer: ScannedFile): Boolean =
     (min, t) match {
@@ -171,10 +170,10 @@ private object FooterEntries {
   private val KnownWriters = Seq("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
   /**
-   * True for parquet-mr 1.10 to 1.17. These writers drop the bounds of a chunk with NaN, so bounds
-   * show that there is no NaN. Other writers may write bounds that ignore NaN. parquet-java does so
-   * from 1.18 on, and counts NaN in a field that readers up to 1.17 do not know. A later version is
-   * added here only when its rule is known.
+   * True if bounds of FLOAT and DOUBLE show that the column has no NaN. This holds for parquet-mr 1.10 to 1.17,
+   * which drops the bounds of a chunk with NaN. Other writers may write bounds that ignore NaN. parquet-java does so
+   * from 1.18 on, and counts NaN in a field that readers up to 1.17 do not know. A later version is added here only
+   * when its rule is known.
    */
   private def noticesNaN(createdBy: String): Boolean = writerOf(createdBy).exists {
     // only the numbers are compared, because a snapshot of 1.18 writes as 1.18 does

@@ -26,9 +26,9 @@ private final case class FileToRead(path: String, length: Long, modified: Long)
 private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadable: Seq[String])
 
 /**
- * Reads the footers of data files and builds an index from them. Threads of the driver read the footers. If there
- * are many files, or if values of INT96 columns must be read, a job reads the files instead. A job also reads the
- * values of FLOAT and DOUBLE columns whose bounds the footers lack ([[BoundsFromValues]]).
+ * Reads the footers of data files and builds an index from them. Threads of the driver read the footers of few
+ * files, and a job those of many files. Values of columns are always read by a job: those of INT96 columns, and those
+ * of FLOAT and DOUBLE columns whose bounds the footers lack ([[BoundsFromValues]]).
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
@@ -47,7 +47,8 @@ private[sparkzorder] final class IndexBuild(
   private val bounds = new BoundsFromValues(choice, readsInt96)
   private val reader = new EntryReader(root.toString, choice, format, bounds)
   private val conf = session.sessionState.newHadoopConf()
-  // old writers compared strings as signed bytes, and Parquet ignores the bounds of these writers if this is false
+  // Old writers compared strings as signed bytes, which is another order. With false, Parquet ignores the bounds of
+  // strings that these writers wrote.
   conf.setBoolean("parquet.strings.signed-min-max.enabled", false)
 
   /**
@@ -65,8 +66,8 @@ private[sparkzorder] final class IndexBuild(
     }
 
   /**
-   * Builds the index of files whose footers are known. A job reads the values of columns of which the footers
-   * have no bounds, and of no other columns.
+   * Builds the index of files whose footers are known. Only files with columns that lack bounds in the footers are
+   * read, by a job ([[BoundsFromValues]]).
    *
    * @param footers each footer with the present path of its file, relative to the table's root
    */
@@ -89,7 +90,7 @@ private[sparkzorder] final class IndexBuild(
             logWarning(s"values of files in $root could not be read, so bounds are missing", e)
             BuiltIndex(IndexContent.of(Nil), files.map(_.path))
         }
-      // of a file that the job could not read, only the bounds are missing, and the entry of the footer stays
+      // a file that the job could not read keeps its entry from the footer, without these bounds
       val missed = read.unreadable.toSet
       val ofMissed = files.zip(toRead).collect { case (f, (_, e)) if missed(f.path) => e }
       IndexContent.concat(
@@ -110,7 +111,8 @@ private[sparkzorder] final class IndexBuild(
             DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
           val built = reader.read(listed.toIndexedSeq, settings.value.value)
           // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the
-          // final index, because the bounds of other tasks will lie between the bounds of this task.
+          // final index: bounds of other tasks may lie between two bounds of this task, and more bytes are then
+          // needed to tell them apart.
           Iterator.single(
             built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
         }.collect()
@@ -140,9 +142,9 @@ private[sparkzorder] object IndexBuild {
 
   /**
    * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find these
-   * files. A task of Spark gives the same name to its files in several partitions, and such files may also have
-   * the same length and the same time in whole seconds. After two partitions exchange their names, each file
-   * would be taken for the other file.
+   * files. A task of Spark gives the same name to its files in several partitions. Where times are whole seconds,
+   * two such files may also have the same length and the same time. If the two partitions then exchange their
+   * names (`mv p=1 x; mv p=2 p=1; mv x p=2`), each file would be taken for the other file.
    *
    * @param files all files of a table
    */

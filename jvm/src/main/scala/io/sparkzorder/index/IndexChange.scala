@@ -21,7 +21,7 @@ private[sparkzorder] final case class IndexChange(
     chosen: Option[Seq[Seq[String]]],
     values: Option[HeaderValues] = None)
 
-/** The index before an update. Each part of the index is read only when the update needs it. */
+/** The index before an update. Header, file entries and columns are read only when the update needs them. */
 private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader) {
   def header: IndexHeader = guarded(reader.header)
   def column(number: Int): ColumnValues = guarded(reader.column(number))
@@ -39,8 +39,8 @@ private[sparkzorder] final class IndexBefore private[index] (reader: IndexReader
 }
 
 /**
- * The index before an update cannot be read. If the file is damaged, the update makes a new index. After an error
- * that may be temporary, the update fails.
+ * Says that the index before an update cannot be read. If its file is damaged, [[IndexStore.change]] makes a new
+ * index. After an error that may be temporary, the update fails.
  */
 private[index] final class UnreadableIndexException(cause: Throwable)
     extends RuntimeException(cause)
@@ -54,9 +54,9 @@ private[index] final class UnreadableIndexException(cause: Throwable)
 private[index] final case class PartToWrite(content: IndexContent, parts: Seq[HeaderPart])
 
 /**
- * Decides which parts of an index an update writes again. A part stays if it has at least
- * [[IndexParts.Ratio]] times as many entries as all parts after it together. So the parts of an
- * index grow by that factor from the newest to the oldest, and there are few of them.
+ * Decides which parts of an index an update writes again. A part stays if it has at least [[IndexParts.Ratio]] times
+ * as many entries as all parts after it together. So the size of the parts grows by about this factor from the
+ * newest to the oldest: an index of a million entries has at most about ten parts.
  */
 private[sparkzorder] object IndexParts {
 
@@ -69,7 +69,7 @@ private[sparkzorder] object IndexParts {
   // tests set it to 0, to make parts of a few entries
   @volatile private var small = Small
 
-  /** Runs a test in which an index of any size may have several parts. */
+  /** For tests: runs `body` with indexes that have several parts, whatever their size is. */
   private[sparkzorder] def withoutSmall[T](body: => T): T = {
     small = 0
     try body
@@ -91,7 +91,7 @@ private[sparkzorder] object IndexParts {
       case _ => PartToWrite(change.added, Nil)
     }
 
-  /** How many parts stay as they are. */
+  /** How many parts stay as they are, beginning with the oldest. */
   private def keptOf(parts: IndexedSeq[PartReader], changed: Int): Int = {
     val isSmall = parts.map(_.size).sum + changed <= small
     // a part of version 1 has no id, so no later file can refer to it

@@ -10,8 +10,9 @@ import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.table.stats.ColumnStats
 
 /**
- * A column of the index: one leaf column in one spelling and of one type. If the files of a table
- * differ in spelling or type, one column of the table has several columns in the index.
+ * A column of the index: one leaf column in one spelling and of one type. If the files of a table differ in
+ * spelling or type, one column of the table has several columns in the index. For example, a table with the column
+ * `id` in some files and `ID` in others has two.
  */
 private[sparkzorder] final case class IndexedColumn(path: Seq[String], leafType: LeafType) {
   def name: String = path.mkString(".")
@@ -20,7 +21,7 @@ private[sparkzorder] final case class IndexedColumn(path: Seq[String], leafType:
 /**
  * The data files that an index knows.
  *
- * @param paths relative to the table's root, as the directory lists them, UTF-8
+ * @param paths the path of each file below the table's root, in UTF-8, as the directory lists the file
  * @param modified modification times in milliseconds
  * @param shapeOf for each file, the position of its set of leaf columns in `shapes`; -1 if it is not known
  */
@@ -47,11 +48,11 @@ private[sparkzorder] final case class FileTable(
 
 private[sparkzorder] object FileTable {
 
-  /** The length in an entry that is not live. No listed file has this length. */
+  /** The length in an entry that is not live. No file has this length, so a look-up never finds the entry. */
   val Gone: Long = -1L
 }
 
-/** All minima, or all maxima, of one column: one for each file. */
+/** The minimum, or the maximum, of one column in each file. */
 private[sparkzorder] sealed trait StatValues extends Serializable { def bytes: Long }
 private[sparkzorder] final case class LongStats(values: Array[Long]) extends StatValues {
   override def bytes: Long = 8L * values.length
@@ -62,10 +63,10 @@ private[sparkzorder] final case class ByteStats(values: ByteValues) extends Stat
 private[sparkzorder] case object NoStats extends StatValues { override def bytes: Long = 0L }
 
 /**
- * The statistics of one column in all files.
+ * The statistics of one column in all files, by the position of the file.
  *
  * @param nulls number of nulls, -1 where it is not known
- * @param flags [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
+ * @param flags the bits [[ColumnValues.Bounded]] and [[ColumnValues.NoNaN]]
  * @param min least values; meaningless where not bounded
  * @param max greatest values; meaningless where not bounded
  */
@@ -104,8 +105,8 @@ private[sparkzorder] trait IndexColumns {
   def values(column: String, domain: ValueDomain): Option[IndexedValues] = None
 
   /**
-   * A value computed from the column at position `number`. An implementation may keep the value
-   * under `name` for other queries.
+   * A value that `make` computes from the column at position `number`. An implementation may keep the value for
+   * other queries, under `number` and `name`.
    */
   def derived[T <: Sized](number: Int, name: String)(make: => T): T = make
 }
@@ -166,7 +167,7 @@ private[sparkzorder] object IndexContent {
       IndexContent(files, values, shapes)
   }
 
-  /** Entries that mark removed files. */
+  /** Entries that are not live. In a later part, such an entry says that the file was removed. */
   def gone(paths: Iterable[String]): IndexContent = {
     val builder = new ByteValues.Builder(paths.size)
     paths.foreach(p => builder.add(p.getBytes(UTF_8)))
@@ -193,7 +194,7 @@ private[sparkzorder] object IndexContent {
       tables.flatMap(_.rows).toArray,
       parts.flatMap { case (table, own) =>
         val map = own.map(number)
-        // an index stores at most `IndexFormat.MaxShapes` shapes, and the other shapes are not known
+        // a file of an index stores at most `IndexFormat.MaxShapes` shapes, so some shapes may not be known
         table.shapeOf.map(s => if (s < 0 || s >= map.size) -1 else map(s))
       }.toArray)
   }
@@ -210,7 +211,10 @@ private[sparkzorder] object IndexContent {
     builder.result()
   }
 
-  /** The index reduced to some files. A column without statistics in these files is left out. */
+  /**
+   * The index reduced to the files whose positions `keep` accepts. A column without statistics in these files is
+   * left out.
+   */
   def select(content: IndexContent, keep: Int => Boolean): IndexContent = {
     val kept = content.files.lengths.indices.filter(keep).toArray
     if (kept.length == content.files.size) content

@@ -31,7 +31,8 @@ import io.sparkzorder.util.Json
 private[sparkzorder] final case class HeaderColumn(path: Seq[String], kind: String)
 
 /**
- * An earlier file of an index, which has further entries of a generation.
+ * An earlier file of an index, which has further entries of a generation. `id` tells the file from a file of the
+ * same name that was written after a DROP.
  *
  * @param name of the file, in the same directory
  * @param id the id in the file's header
@@ -140,8 +141,8 @@ private[sparkzorder] object IndexFormat {
 
   private[index] val Bounds = "bounds"
 
-  // Only this number of shapes is stored. For a file with another shape, it is not known whether the file
-  // lacks a column.
+  // Only this number of shapes is stored. Of a file with another shape it is not known which columns it lacks, so
+  // a query by such a column reads the file.
   private[index] val MaxShapes = 1000
 
   def header(
@@ -215,8 +216,8 @@ private[sparkzorder] object IndexFormat {
   }
 
   /**
-   * Names of the groups: the names of the columns, with a number added if two names differ in case
-   * alone.
+   * Names of the groups: the names of the columns. If the names of several columns are equal or differ in case
+   * alone, a number is added to all but the first.
    */
   private def names(columns: Seq[IndexedColumn]): Seq[String] = {
     val used = mutable.HashSet.empty[String]
@@ -342,8 +343,8 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
 }
 
 /**
- * Converts bounds. In memory a bound is a long or a byte string whose order is that of the values.
- * In the index file a bound is the plain value.
+ * Converts bounds between their two forms. In memory, a bound is a long or a byte string whose order is that of the
+ * values. In the index file, a bound is the plain value.
  */
 private[index] object StoredBound {
 

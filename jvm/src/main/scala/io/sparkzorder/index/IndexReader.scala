@@ -200,7 +200,8 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
    */
   private def read(paths: Seq[Seq[String]])(
       body: (Seq[String], ColumnChunk) => Unit): Int = open { reader =>
-    // the header of each index file has an id of its own, so equal headers mean that the file is the same
+    // The file is opened once more, and another file may have its name by now. The header of each index file has
+    // an id of its own, so equal headers mean that the file is the same.
     if (headerOf(reader) != loaded._2) {
       throw new java.io.IOException("another index has taken its place while it was read")
     }
@@ -261,7 +262,8 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
 }
 
 /**
- * The values of one column in one row group. The column is not inside a list.
+ * The values of one column in one row group. The column is not inside a list or map, so it has one value or NULL in
+ * each row.
  *
  * @param from the number of rows of the file before this row group
  * @param rows the number of rows of this row group
@@ -317,7 +319,7 @@ private object ColumnChunk {
   }
 }
 
-/** Does nothing. Parquet requires converters even if columns are read without assembling rows. */
+/** Converters that do nothing. Parquet requires them, although columns are read without assembling rows. */
 private final class NoValues(group: GroupType) extends GroupConverter {
   override def getConverter(i: Int): Converter =
     if (group.getType(i).isPrimitive) new PrimitiveConverter {}

@@ -33,9 +33,9 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 private[sparkzorder] final case class Generation(file: FileStatus, identity: String)
 
 /**
- * The files of a table's index: numbered generations `_zorder/_index/_<n>`, each complete from the moment
- * it appears, beside an empty file whose name is the identity of the index. Readers take the newest
- * generation; only writers remove old generations. The file of a generation may hold only the changed
+ * The files of a table's index. A generation is a file `_zorder/_index/_<n>`, which is complete from the moment it
+ * appears. Beside the generations lies an empty file, whose name is the identity of the index. Readers take the
+ * newest generation, and only writers remove old generations. The file of a generation may hold only the changed
  * entries. Its header then names the earlier files that hold the rest.
  */
 private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration) extends Logging {
@@ -86,7 +86,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         val was = before.map(_.header)
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
         if (was.exists(IndexStore.isSame(_, change, int96))) {
-          // `last` is old enough that all queries that read earlier generations have ended
+          // a query that read an earlier generation began before `last` appeared, so it has ended by now
           val isOld = last.exists(IndexStore.isBefore(_, now - IndexStore.AbandonedMs))
           if (isOld) removeBefore(last, before.toSeq.flatMap(_.partNames), valuesOf(was.toSeq))
           last
@@ -105,11 +105,12 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
                 false
             }
           val after = list()
-          // another identity: the index was dropped and created again, so the new generation may need files
-          // that are gone
+          // With another identity, the index was dropped and created again meanwhile. The generation that was just
+          // written may name files that are gone.
           val known = identities(listed).toSet
           val isOther = last.isDefined && known.nonEmpty && identities(after).toSet != known
-          // if this writer was slow, others may have written, and removed again, a generation of the same number
+          // A slow writer may find its number free, because other writers have written a generation of this number,
+          // later generations, and removed the first again. Then the file just written is not the newest.
           val newest = generationsIn(after).headOption.filter(_.getPath.getName == next.getName)
           if (written && !isOther && newest.isDefined) {
             removeBefore(
@@ -134,7 +135,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
           case Right(before) => from(before)
         }
       } catch {
-        // another session has dropped the index, or has written two generations and removed this one
+        // another session has dropped the index, or has written two generations and then removed `last`
         case _: UnreadableIndexException if left > 0 && last.exists(isGone) => attempt(left - 1)
         case e: UnreadableIndexException =>
           last.foreach(generation =>
@@ -172,7 +173,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     // do not recreate `_zorder` after the table was overwritten
     requireState()
     fs.mkdirs(directory)
-    // two writers at once may create two such files: the identity is the names of both
+    // two writers at once may create two such files, and the names of both are then the identity
     if (identities(list()).isEmpty) {
       fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
     }
@@ -185,8 +186,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /**
    * Removes files that neither the new generation nor the generation before it needs. The generation before
-   * stays for queries that are reading it. All later generations descend from these two, so none of them
-   * needs a file that is removed here, whatever other writers do meanwhile.
+   * stays for queries that are reading it. Each later generation is made from one of these two, or from a generation
+   * after them. So it needs no file that is removed here, whatever other writers do meanwhile.
    *
    * @param last the generation before the new generation
    * @param parts names of the earlier files that the two generations need
@@ -201,8 +202,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     val listed = list()
     val hasValues = listed.exists(isValuesPart)
     generationsIn(listed).filter(s => IndexStore.number(s).exists(_ < keepFrom)).foreach { s =>
-      // First the parts of the index of values that the generation names. Without the generation, nothing
-      // distinguishes them from parts that a job is making.
+      // The parts of the index of values go before the generation that names them. In the other order, a process
+      // that dies in between would leave parts that look like parts of a job that still runs.
       if (hasValues) valuesIn(s).filterNot(values).foreach(removeValuesPart)
       if (!used(s.getPath.getName)) Try(fs.delete(s.getPath, false))
     }
@@ -216,10 +217,10 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   }
 
   /**
-   * Removes a generation that a slow writer has written although newer generations exist. The slow writer tries
-   * again, and its next generation may name the same parts of the index of values. If the stale generation
-   * stayed, another writer would remove it as an old generation, and these parts with it. The generation stays
-   * if it was the newest for a moment and a later generation needs its file.
+   * Removes the generation that this writer has written although newer generations exist. This writer tries again,
+   * and its next generation may name the same parts of the index of values. If the stale generation stayed, another
+   * writer would remove it as an old generation, and these parts with it. The stale generation stays if a later
+   * generation needs its file, which can happen if it was the newest for a moment.
    */
   private def removeStale(written: Path): Unit = {
     val _ = Try {
@@ -275,8 +276,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     s.isDirectory && s.getPath.getName.startsWith(ValuesPart.Prefix)
 
   /**
-   * True for a part that no job is making now. The directory of a part is created before the job that fills
-   * it, so the age of its files is checked, too.
+   * True for a part that no job is making now. The directory of a part is made before its files, and may be old
+   * when a job still writes a file. So the age of the files is checked, too.
    */
   private def isAbandoned(part: FileStatus, old: Long): Boolean =
     IndexStore.isBefore(part, old) &&
@@ -299,7 +300,7 @@ private[sparkzorder] object IndexStore {
   private val Attempts = 20
 
   /**
-   * Every query, and every job that makes a part of the index of values, is taken to end within this time.
+   * Each query, and each job that makes a part of the index of values, is assumed to end within this time.
    */
   val AbandonedMs: Long = 24L * 3600 * 1000
 
@@ -321,7 +322,7 @@ private[sparkzorder] object IndexStore {
       case _ => false
     }
 
-  /** True for the error of a write whose directory was removed. */
+  /** True for an error that says that the directory of a written file is missing. */
   private def isMissing(e: IOException): Boolean = e match {
     case _: FileNotFoundException | _: NoSuchFileException => !mayPass(e)
     case _ => false

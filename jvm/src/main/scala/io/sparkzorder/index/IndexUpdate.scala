@@ -18,9 +18,9 @@ import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{NameList, Paths}
 
 /**
- * Updates the index of a table after a run was published. A rename keeps a file's length and time, so the
- * footer of a staged file also describes the file after the rename. An error here costs skipping and no rows,
- * because queries read every file without an entry.
+ * Updates the index of a table after a run was published. A rename keeps the length and the modification time of a
+ * file, so the footer of a staged file also describes the file after the rename. An error here makes queries slower
+ * and loses no row, because queries read every file without an entry.
  */
 private[sparkzorder] object IndexUpdate extends Logging {
 
@@ -37,7 +37,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
       footers: Seq[ScannedFile],
       ordering: Seq[Seq[String]],
       target: Target): Unit = guarded(state.root) {
-    // a shadow may become inert, and then readers read the visible files again
+    // The visible files that a shadow stands for keep their entries. If one of them changes, readers stop using the
+    // shadow and read the visible files again.
     val gone = if (record.makesShadow) Set.empty[String] else replaced(Seq(record))
     update(session, state, target, ordering, gone) { choice =>
       val places = placesOf(record)
@@ -47,8 +48,8 @@ private[sparkzorder] object IndexUpdate extends Logging {
   }
 
   /**
-   * Updates the index after this statement published runs that other statements had committed, published
-   * shadows, or published a run only in part. Reads the footers of the files that those runs wrote.
+   * Updates the index after this statement has published runs that other statements had committed, has published
+   * shadows, or has published a run only in part. Reads the footers of the files that those runs wrote.
    *
    * @param records what was published just now, in their order
    * @param target the table
@@ -61,7 +62,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val done = records.filter(_.exchangesFiles)
     if (done.nonEmpty) guarded(state.root) {
       val conf = session.sessionState.newHadoopConf()
-      // an undo brings files back; it is no reason to make an index where there is none
+      // if there is no index, an OPTIMIZE makes one, and an undo does not
       if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
         val now = filesIn(state, done)
         val files = added(now, done)
@@ -157,7 +158,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
     try body
     catch { case NonFatal(e) => logWarning(s"the index of $root was not updated", e) }
 
-  /** The entries of the folders of some runs as they are now, by folder and name. */
+  /** The files that are now in the folders of some runs, by folder and name. */
   private def filesIn(state: StateDirectory, records: Seq[Record]): FilesByFolder =
     records.flatMap(_.changes.map(_.folder)).distinct.map { folder =>
       val listed = Try(state.fs.listStatus(Paths.folder(state.root, folder)).toSeq).getOrElse(Nil)
@@ -178,7 +179,11 @@ private[sparkzorder] object IndexUpdate extends Logging {
         a.staged -> c.path(place)
       }).toMap
 
-  /** @param now the present files: a file that a conflict has put back keeps its entry */
+  /**
+   * The paths of the files that some runs have replaced.
+   *
+   * @param now the present files. A replaced file that a conflict has put back is among them, and keeps its entry
+   */
   private def replaced(records: Seq[Record], now: FilesByFolder = Map.empty): Set[String] =
     records.flatMap(_.changes.flatMap { c =>
       val there = now.getOrElse(c.folder, Map.empty)

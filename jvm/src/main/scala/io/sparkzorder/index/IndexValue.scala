@@ -60,7 +60,7 @@ private[sparkzorder] object IndexValue {
       if (unscaled.bitLength < (if (d.inInts) 32 else 64)) unscaled.longValue else null
     } else wide(unscaled).orNull
 
-  /** 16 bytes that compare like the numbers; None for a number that needs more bytes. */
+  /** 16 bytes whose unsigned order is the order of the numbers; None for a number that needs more bytes. */
   def wide(unscaled: BigInteger): Option[Array[Byte]] =
     if (unscaled.bitLength > 127) None
     else {
@@ -115,9 +115,9 @@ private[sparkzorder] object IndexValue {
 }
 
 /**
- * Shortens the bounds of strings and binaries. A bound keeps the bytes that distinguish it from its
- * neighbours among all bounds of the column. So an index of long texts stays small, and the bounds of texts
- * with a long common prefix still tell the files apart.
+ * Shortens the bounds of strings and binaries. A bound keeps the bytes that distinguish it from its neighbours among
+ * all bounds of the column. So an index of long texts stays small, and still tells files apart whose texts have a
+ * long common prefix, such as URLs.
  */
 private[index] object SeparatingBounds {
 

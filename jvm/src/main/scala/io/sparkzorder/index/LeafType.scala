@@ -64,12 +64,13 @@ private[sparkzorder] case object StringLeaf extends LeafType("string")
 private[sparkzorder] case object BinaryLeaf extends LeafType("binary")
 
 /**
- * Old timestamps of 12 bytes. Under this type, the index has their NULL counts and no bounds. If their values are
- * read, the index stores them as [[TimestampLeaf]], with bounds ([[BoundsFromValues]]).
+ * Old timestamps of 12 bytes, whose values were not read. The index has their NULL counts and no bounds, because
+ * footers have none. If the values are read, the type of the column is [[TimestampLeaf]], with bounds
+ * ([[BoundsFromValues]]).
  */
 private[sparkzorder] case object Int96Leaf extends LeafType("int96")
 
-/** Any other type, such as unsigned integers, times, nanoseconds and UUID. It is not indexed. */
+/** Any other type, such as unsigned integers, times, nanoseconds and UUID. Such a column is not indexed. */
 private[sparkzorder] case object OtherLeaf extends LeafType("other")
 
 private[sparkzorder] object LeafType {
@@ -96,7 +97,7 @@ private[sparkzorder] object LeafType {
     case other => fixed.getOrElse(other, OtherLeaf)
   }
 
-  /** The type for the bounds of a column of Spark's type `t`, if no file determines the type. */
+  /** The type for the bounds of a column of Spark's type `t`, where no file tells how the column is stored. */
   def ofValues(t: DataType): LeafType = t match {
     case BooleanType => BooleanLeaf
     case ByteType => IntegerLeaf(8)
@@ -228,7 +229,7 @@ private[sparkzorder] object TypeToRead {
  * @param leaves the name parts of each leaf column, in the spelling of the file
  */
 private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
-  // computed once for each list, because the lists of all files are compared, and many files share one list
+  // Many files share one list, and the lists of all files are compared. So the hash is computed once.
   @transient override lazy val hashCode: Int = leaves.hashCode()
 
   @transient private lazy val spellings: Seq[Spelling] =
@@ -256,7 +257,8 @@ private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
 
   /**
    * True if the name of another leaf or struct of the file differs from `leaf`, or from a struct around it,
-   * only by upper and lower case. Also true if the file has `leaf` twice.
+   * only by upper and lower case. Also true if the file has `leaf` twice. Such a column is not indexed: which of the
+   * columns Spark reads depends on its settings.
    */
   def isAmbiguous(leaf: Seq[String]): Boolean = {
     val wanted = LeafColumns.fold(leaf)
@@ -271,15 +273,16 @@ private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
 private[sparkzorder] object LeafColumns {
 
   /**
-   * Two names have the same result if and only if `String.equalsIgnoreCase` is true for them.
+   * Two names have the same result if and only if `String.equalsIgnoreCase` is true for them. Letters beyond 16 bits,
+   * such as those of Deseret, are an exception: `fold` keeps them as they are.
    */
   def fold(name: String): String = name.map(c => Character.toLowerCase(Character.toUpperCase(c)))
 
   def fold(path: Seq[String]): Seq[String] = path.map(fold(_: String))
 
   /**
-   * The name in lower case, by which Spark finds columns in files. For a few letters, the result is not the
-   * result of `fold`.
+   * The name in lower case, by which Spark finds columns in files. For a few letters, the result differs from that of
+   * `fold`. For example, `fold` takes the Greek sigma and final sigma for one letter, and `lower` does not.
    */
   def lower(name: String): String = name.toLowerCase(Locale.ROOT)
 }

@@ -32,7 +32,8 @@ private[sparkzorder] final class LoadedIndex(
   private lazy val opened = new IndexReader(generation.file, conf)
 
   /**
-   * The reader of the file whose header was loaded. Fails if another file has replaced that file.
+   * The reader of the file whose header was loaded, perhaps from the cache. Fails if another file has replaced that
+   * file.
    */
   private def reader: IndexReader = {
     if (opened.header.id != loadedHeader.id) {
@@ -76,7 +77,7 @@ private[sparkzorder] final class LoadedIndex(
         conf,
         cacheSize))
 
-  /** Equal for two objects if and only if both have the same files at the same positions. */
+  /** If the identities of two objects are equal, both have the same files at the same positions. */
   def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
 
   /**
@@ -107,8 +108,9 @@ private[sparkzorder] trait Sized {
 }
 
 /**
- * Names a part of an index: the header, the file entries, the values or one column. Each generation is a
- * file of its own. After a DROP, a new index may have files of the same names, and then `identity` differs.
+ * The key of a part of an index in the cache. The parts are the header, the file entries, the values and each column.
+ * Each generation is a file of its own. After a DROP, a new index may have files of the same names, and then
+ * `identity` differs.
  *
  * @param part -3 for values, -2 for the header, -1 for the file entries, else the number of a column
  * @param derived names what was computed from the part; empty for the part as it was read
@@ -136,7 +138,7 @@ private[index] object CacheKey {
 
 /**
  * A cache of loaded parts of indexes, shared by all sessions. If the parts in use do not all fit, some of
- * them stay in the cache, and the others are loaded anew for each query.
+ * them stay in the cache, and each query loads the others anew.
  */
 private[sparkzorder] object IndexCache {
   private[index] val Header = -2
@@ -204,10 +206,10 @@ private[sparkzorder] final class IndexedValues private[index] (
 }
 
 /**
- * A part of an index of values, as look-ups use it.
+ * A part of an index of values, with the positions of its files in the index.
  *
  * @param entries the position in the index of each file of the part; -1 for a file that is not covered, or
- *   whose entry in the index has another length or modification time
+ *   that has no entry of this length and modification time in the index
  * @param directory gives the directory of a shard, from the cache or by reading it
  */
 private[index] final class LoadedValues(

@@ -75,7 +75,7 @@ private[index] object PathSlots {
       length.toLong)
 }
 
-/** Finds files of an index by their paths. */
+/** Finds the entries of files by their paths. */
 private[sparkzorder] final class PathLookup private[index] (root: Path, slots: PathSlots)
     extends Sized {
 

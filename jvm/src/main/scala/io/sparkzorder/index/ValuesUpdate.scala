@@ -27,7 +27,8 @@ import io.sparkzorder.util.{Directories, JobCancellation, ManyFiles, Modificatio
  * What an index of values holds of one column.
  *
  * @param files the number of files of the index whose values it has
- * @param uncovered the number of other files of the index
+ * @param uncovered the number of the other files of the index
+ * @param pairs the number of pairs of a distinct value and a file that has the value, of all parts
  */
 private[sparkzorder] final case class ValuesSummary(
     column: String,
@@ -37,7 +38,8 @@ private[sparkzorder] final case class ValuesSummary(
     bytes: Long)
 
 /**
- * Adds values to an index, for files that have an entry in the index but whose values it lacks.
+ * Completes the index of values of a table: reads the values of files that have an entry in the index, but whose
+ * values the index lacks.
  *
  * @param root the table's directory, qualified
  */
@@ -120,7 +122,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
-      // queries never find a file with another time in the index, so its values would be of no use
+      // queries take a file for unknown if its time tells no change, so values of the file would be of no use
       ModificationTimes.tellChanges(table.modified(i))
 
   // paths of the files that no job could read
@@ -180,7 +182,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   /**
    * Writes a generation of the index that names the new parts.
    *
-   * @param rebuilt the columns whose earlier parts are no longer needed
+   * @param replaced the names of the parts that the new parts replace
    * @param known the parts that the index had before the values were read. Parts that another session has added
    *   meanwhile stay
    */
@@ -241,8 +243,8 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       .map(i => (new String(files.paths(i), UTF_8), files.lengths(i), files.modified(i))).toSet
 
   /**
-   * The files that exist at the given paths below the root, by path. A few files of a large table are looked up
-   * one by one, without listing their folders, because OPTIMIZE updates the index after each batch of a folder.
+   * The files that exist at the given paths below the root, by path. Few files of a large table are looked up one by
+   * one. OPTIMIZE updates the index after each batch of a folder, and would else list the whole folder each time.
    *
    * @param all the number of files in the index
    */
@@ -264,10 +266,10 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
 
 private[sparkzorder] object ValuesUpdate {
 
-  /** When this many files have been found unreadable, failed jobs are not halved any more. */
+  /** After this many unreadable files, the files of a failed job are not halved any more. */
   private val MaxUnreadable = 16
 
-  /** A column with this many parts gets no further part, until REFRESH merges them into one. */
+  /** A column with this many parts gets no further part, until REFRESH replaces the parts by a new one. */
   val MostParts = 20
 
   private val CacheBytes = 256L << 20
@@ -304,7 +306,7 @@ private[sparkzorder] object ValuesUpdate {
    *
    * @param nulls the number of NULLs in a file of the index; None if the values of the file cannot be indexed
    * @param isKnown true for a file whose values need not be read, because the index has them
-   * @param files the number of files whose values the index has, also if all values are read again
+   * @param files the number of files whose values the index has already, also if all values are read again
    * @param isRebuilt true if all values are read again
    * @param isFull true if the column must get no further part
    */
@@ -339,7 +341,7 @@ private[sparkzorder] object ValuesUpdate {
       for ((t, leaves) <- most; domain <- ValueDomain.of(t)) yield {
         val isRead = stored.map(s => leaves(index.indexed(s).leafType))
         val parts = values.of(name)
-        // fails if a part is damaged
+        // a failure if a part is damaged
         val known = Try(index.values(name, domain).map(_.covered))
         val covered = known.toOption.flatten
         val files = covered.fold(0L)(countOf)
