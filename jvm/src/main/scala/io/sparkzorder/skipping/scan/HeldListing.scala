@@ -233,8 +233,8 @@ private[scan] final class ListingsOfExecution(
 
   /**
    * The number of the newest record of a table when the execution first read the records; 0 if there was
-   * none. Later runs are ignored: their files may have rows that the listing lacks, and only later scans
-   * would read these rows.
+   * none. A later run counts only if all files that it replaced are listed. Otherwise its files may have rows that
+   * the listing lacks, and only later scans of the execution would read these rows.
    *
    * @param now the number of the newest record at present
    */
@@ -242,8 +242,8 @@ private[scan] final class ListingsOfExecution(
     newest.computeIfAbsent(table, _ => if (haveRecordsBeenRead) 0L else now)
 
   /**
-   * Marks that the execution has read the records. If a table had no record then, any run of it is a later
-   * run.
+   * Marks that the execution has read the records of all tables. A table without a record at that time has only
+   * later runs.
    */
   def recordsAreRead(): Unit = haveRecordsBeenRead = true
 }

@@ -98,6 +98,9 @@ private[scan] object KeyRanges {
   val MaxRanges = 32
 
   /**
+   * The filters for the reader: one filter that is true for all these values. Empty if Spark gives its readers no
+   * filter on the key.
+   *
    * @param values not null, at least one
    * @param within the least and the greatest value of the key in all files with known bounds; None if they
    *   are not known

@@ -152,6 +152,8 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
   def ofRun(scan: SparkPlan): Seq[Expression] = scan.getTagValue(OfRun).getOrElse(Nil)
 
   /**
+   * Puts the values of its subqueries into a filter.
+   *
    * @param rangeOf returns the least and the greatest value of a column in the files; None if they are not
    *   known
    * @return the filter with the values of its subqueries; None if the filter has no values that could be
