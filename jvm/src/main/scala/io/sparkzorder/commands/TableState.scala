@@ -84,9 +84,6 @@ private[sparkzorder] final class TableState(
     }
   }
 
-  /** All records, ascending by number. Old records have only what the checkpoint still holds of them. */
-  def records: Seq[Record] = TableLog.read(state).all.map(_._2)
-
   /** Publishes the committed runs that are not published, and updates the index for them. */
   def rollForward(): Seq[Record] = {
     val log = TableLog.read(state)

@@ -58,7 +58,8 @@ private[sparkzorder] final class WhereClause(
     if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
     val used = conditions.flatMap(_.references)
     // before the analysis, a word such as current_date looks like a column, so the check comes after the analysis
-    if (used.isEmpty && onPartitions.isEmpty) refuse(WhereClause.NoColumn)
+    if (used.isEmpty && !partitionOnly.exists(columns(_).exists(isOfPartitions)))
+      refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
       .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
   }
@@ -86,10 +87,16 @@ private[sparkzorder] final class WhereClause(
     case _ => Nil
   }
 
-  private def dataColumns(e: Expression): Seq[String] = e.collect {
+  private def dataColumns(e: Expression): Seq[String] =
+    columns(e).filterNot(n => isOfPartitions(n) || isFunction(n))
+
+  private def columns(e: Expression): Seq[String] = e.collect {
     case a: AttributeReference => a.name
     case u: UnresolvedAttribute => ownPart(u.nameParts)
-  }.distinct.filterNot(n => partitionSchema.fieldNames.exists(sameName(_, n)) || isFunction(n))
+  }.distinct
+
+  private def isOfPartitions(name: String): Boolean =
+    partitionSchema.fieldNames.exists(sameName(_, name))
 
   /**
    * True for a word such as `current_date`, which Spark's parser takes for a column. It is a function unless the table

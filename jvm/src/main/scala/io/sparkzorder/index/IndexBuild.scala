@@ -15,6 +15,7 @@ import org.apache.spark.util.SerializableConfiguration
 
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
+import io.sparkzorder.util.Paths
 
 /**
  * A data file whose footer a task reads. Tasks get this class in place of Hadoop's FileStatus, which would
@@ -81,7 +82,8 @@ private[sparkzorder] final class IndexBuild(
     if (toRead.isEmpty) content
     else {
       val files = toRead.map { case (_, e) =>
-        FileToRead(new Path(root, e.path).toString, e.length, e.modified)
+        // a Path of the text alone would take `p=12:30` for a scheme
+        FileToRead(Paths.folder(root, e.path).toString, e.length, e.modified)
       }
       val read =
         try byJob(files, filesOfTask = 1)
@@ -142,15 +144,15 @@ private[sparkzorder] object IndexBuild {
 
   /**
    * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find these
-   * files. A task of Spark gives the same name to its files in several partitions. Where times are whole seconds,
-   * two such files may also have the same length and the same time. If the two partitions then exchange their
+   * files. A task of Spark gives the same name to its files in several partitions. Where times are whole seconds, or
+   * where the task closes all its files at once, two such files may also have the same length and the same time. If the two partitions then exchange their
    * names (`mv p=1 x; mv p=2 p=1; mv x p=2`), each file would be taken for the other file.
    *
    * @param files all files of a table
    */
   def withoutTwins(files: IndexedSeq[DataFile]): IndexedSeq[DataFile] = {
     def state(f: DataFile) = (f.path.getName, f.length, f.modified)
-    val twins = files.filter(isCoarse).groupBy(state).filter(_._2.size > 1).keySet
+    val twins = files.groupBy(state).filter(_._2.size > 1).keySet
     if (twins.isEmpty) files
     else files.map { f =>
       if (!twins(state(f))) f

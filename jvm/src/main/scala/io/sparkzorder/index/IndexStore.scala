@@ -3,26 +3,24 @@
 
 package io.sparkzorder.index
 
-import java.io.{FileNotFoundException, InterruptedIOException, IOException}
-import java.net.{SocketException, UnknownHostException}
-import java.nio.file.{AccessDeniedException, NoSuchFileException}
+import java.io.{EOFException, FileNotFoundException, IOException, UTFDataFormatException}
+import java.nio.file.NoSuchFileException
 import java.util.UUID
-import javax.net.ssl.SSLException
+import java.util.zip.ZipException
 
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import com.fasterxml.jackson.core.JsonProcessingException
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
-import org.apache.hadoop.ipc.RemoteException
-import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.values.ValuesPart
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, ObjectStore, RawFiles}
 
 /**
  * A generation of an index.
@@ -172,7 +170,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private def write(content: IndexContent, header: IndexHeader, path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
     requireState()
-    fs.mkdirs(directory)
+    if (ObjectStore.isOne(fs)) fs.mkdirs(directory) else Directories.make(fs, directory, conf)
     // two writers at once may create two such files, and the names of both are then the identity
     if (identities(list()).isEmpty) {
       fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
@@ -312,15 +310,24 @@ private[sparkzorder] object IndexStore {
   private def number(name: String): Option[Long] =
     if (name.startsWith("_")) Try(name.substring(1).toLong).toOption else None
 
-  /** True for an error of permissions or of the network, which does not mean that the index is damaged. */
+  /**
+   * True for an error that does not mean that the index is damaged, such as an error of permissions, of the network or
+   * of a store. Our own errors and those of Parquet are of the class IOException itself. File systems have classes of
+   * their own, such as HDFS's BlockMissingException and those of S3A, so every class that is not known to mean damage
+   * counts as an error that may pass.
+   */
   private def mayPass(e: Throwable): Boolean =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
-      case _: AccessControlException | _: AccessDeniedException => true
-      case _: InterruptedIOException | _: SocketException | _: RemoteException => true
-      case _: UnknownHostException | _: SSLException => true
       case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
+      case _: EOFException | _: NoSuchFileException | _: JsonProcessingException => false
+      case _: UTFDataFormatException | _: ZipException => false
+      case e: IOException =>
+        e.getClass != classOf[IOException] || e.getMessage == FileSystemClosed
       case _ => false
     }
+
+  /** The message of an IOException that Hadoop throws when another thread has closed a cached file system. */
+  private val FileSystemClosed = "Filesystem closed"
 
   /** True for an error that says that the directory of a written file is missing. */
   private def isMissing(e: IOException): Boolean = e match {

@@ -65,8 +65,12 @@ private[sparkzorder] object IndexUpdate extends Logging {
       // if there is no index, an OPTIMIZE makes one, and an undo does not
       if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
         val now = filesIn(state, done)
-        val files = added(now, done)
-        val names = files.flatMap(f => Relative.below(state.root, f.path)).toSet
+        val all = added(now, done)
+        val names = all.flatMap(f => Relative.below(state.root, f.path)).toSet
+        // The names of the files that an undo brings back are not unique to a run. Where times are whole seconds,
+        // a file of another partition may have the same name, length and time (`IndexBuild.withoutTwins`).
+        val ofUndo = added(now, done.filter(_.undone.isDefined)).map(_.path).toSet
+        val files = all.filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         val gone = replaced(done, now) ++ shadowsOf(state, done) ++ names

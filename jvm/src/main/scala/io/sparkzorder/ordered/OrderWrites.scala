@@ -48,7 +48,8 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     }
 
   private def ordered(write: V1WriteCommand): LogicalPlan = {
-    val table = tableOf(write)
+    val cached = tableOf(write)
+    val table = cached.map(asDeclaredNow)
     attempt(write, table) {
       OrderedQuery.mark(write.query) match {
         case Some(OrderedQuery.Complete) => write
@@ -59,7 +60,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
           }
           new OrderedQuery(write).by(chosen, query)
         case None =>
-          DeclaredWrite.of(table, write.options).flatMap { declared =>
+          DeclaredWrite.of(table, optionsOf(write, cached)).flatMap { declared =>
             known(table, KeyColumns.find(declared.order, write.outputColumns, dataOnly(write)))
               .map(columns =>
                 new OrderedQuery(write).by(
@@ -142,7 +143,20 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     write.productIterator.collectFirst {
       case t: CatalogTable => t
       case Some(t: CatalogTable) => t
-    }.map(asDeclaredNow)
+    }
+
+  /**
+   * The options of the writer. Spark adds the options that were stored with the table when the session read it first,
+   * and these must not take precedence over what is declared now.
+   */
+  private def optionsOf(
+      write: V1WriteCommand,
+      cached: Option[CatalogTable]): Map[String, String] = {
+    val stored = cached.toSeq.flatMap(_.storage.properties)
+    write.options.filterNot { case (key, value) =>
+      stored.exists { case (k, v) => k.equalsIgnoreCase(key) && v == value }
+    }
+  }
 
   /**
    * The current metadata of a table. A session caches the metadata that it read first, even after another

@@ -298,7 +298,7 @@ private[sparkzorder] object Repeatability {
     case _: Count | _: HyperLogLogPlusPlus => true
     // of several equal values, such as -0.0 and 0.0, the result is the first
     case _: Min | _: Max => !hasEqualValues(function.dataType)
-    case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg => true
+    case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg | _: BloomFilterAggregate => true
     case s: Sum => isExact(s)
     // Spark sums the whole numbers of an average as DOUBLEs, which are exact up to 2^53. The sum of 4.2 million INTs
     // may be larger. SMALLINTs would need 2.7 * 10^11 rows.

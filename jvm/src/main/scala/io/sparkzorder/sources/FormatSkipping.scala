@@ -34,9 +34,6 @@ private[sources] object FormatSkipping {
       loaded
     }
   }
-
-  /** For tests. */
-  def clear(): Unit = cache.clear()
 }
 
 /** Converts the statistics that a format keeps of the columns of a file into entries of a skipping index. */

@@ -23,7 +23,7 @@ private[sparkzorder] final case class TemplateUse(
     copy(weight = weight * factor, boxes = boxes.map { case (b, w) => b -> w * factor })
 }
 
-private[workload] object TemplateUse {
+private[sparkzorder] object TemplateUse {
   val Unused: TemplateUse = TemplateUse(0.0, 0L, 0L, Map.empty)
 
   /** All these scans together. */

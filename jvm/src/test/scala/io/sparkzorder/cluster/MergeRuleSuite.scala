@@ -148,6 +148,17 @@ class MergeRuleSuite extends AnyFunSuite {
     assert(!chosen(30).contains(Some("large")))
   }
 
+  test("without new files, a run above the greatest number of runs is merged with another, not alone") {
+    val names = Seq("a", "b").map(n => OrderingColumn(Seq(n), DoubleType))
+    for ((n, merged) <- Seq(64 -> 0, 65 -> 2, 70 -> 7)) {
+      val files = cut(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)), n).zipWithIndex
+        .map { case (b, i) => b.copy(run = Some(s"run$i")) }
+      val chosen = new MergeRule(names, target)
+        .choose(ruled(files), files.map(_.run).toIndexedSeq, inserts = Set("run0"))
+      assert(chosen.size === merged, s"$n runs")
+    }
+  }
+
   for (files <- Seq(4, 16)) {
     test(
       s"inserts of $files files that are dealt well: few rewrites with an OPTIMIZE after each 8") {

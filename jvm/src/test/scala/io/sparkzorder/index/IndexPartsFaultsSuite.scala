@@ -62,7 +62,10 @@ class IndexPartsFaultsSuite extends IndexPartsTestBase {
         val errors = Seq[IOException](
           new org.apache.hadoop.security.AccessControlException("Permission denied"),
           new java.net.SocketTimeoutException("too late"),
-          new java.net.ConnectException("refused"))
+          new java.net.ConnectException("refused"),
+          // as HDFS's BlockMissingException and the errors of S3A
+          new IOException("no block") {},
+          new IOException("Filesystem closed"))
         for (e <- errors; part <- Seq("_1", "_2")) {
           val thrown = intercept[ZOrderException](FaultyFileSystem.withHook { (operation, path) =>
             if (operation == "open" && path.getName == part) throw e

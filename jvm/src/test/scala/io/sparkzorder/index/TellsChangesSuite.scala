@@ -22,7 +22,7 @@ class TellsChangesSuite extends ZOrderSessionSuite {
   }
 
   test(
-    "equal names, lengths and whole seconds in two partitions: a renamed partition could go unseen") {
+    "equal names, lengths and times in two partitions: a renamed partition could go unseen") {
     withTempDir { dir =>
       val fs = new Path(dir.toURI).getFileSystem(spark.sessionState.newHadoopConf())
       def written(partition: String, from: Int, milliseconds: Int): DataFile = {
@@ -38,11 +38,13 @@ class TellsChangesSuite extends ZOrderSessionSuite {
         IndexBuild.withoutTwins(files.toIndexedSeq).map(_.modified)
       val (a, b) = (written("p=1", 0, 0), written("p=2", 100, 0))
       assert(a.length === b.length)
-      val (c, d) = (written("p=3", 200, 7), written("p=4", 300, 7))
-      // also beside files whose times have milliseconds, which tell two files apart well enough
+      val (c, d) = (written("p=3", 200, 7), written("p=4", 300, 8))
+      // also beside files whose times differ
       val later = 1700000000007L
-      assert(times(a, b, c, d) === Seq(0L, 0L, later, later))
+      assert(times(a, b, c, d) === Seq(0L, 0L, later, later + 1))
       assert(times(a, c) === Seq(1700000000000L, later))
+      // a task that closes all its files at once may do so within a millisecond
+      assert(times(c, written("p=5", 400, 7)) === Seq(0L, 0L))
     }
   }
 }

@@ -98,6 +98,9 @@ class CheckpointSuite extends CheckpointTestBase {
       assert(
         now.pending.head.known.record === optimize(7) && TableLog.read(state).unfinished.isEmpty)
       assert(recordFiles(dir) === 7L +: (31L to 40L) && state.hasConflict(7))
+      // run 7 gave f6 back, which is a file of run 6 again, and it gave back no file that earlier runs had replaced
+      assert(now.pending.head.known.changes === optimize(7).changes)
+      assert(TableLog.read(state).all.map(_._1).contains(6L))
     }
   }
 

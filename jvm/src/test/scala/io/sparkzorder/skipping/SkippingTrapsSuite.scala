@@ -34,6 +34,24 @@ class SkippingTrapsSuite extends SkippingTestBase {
     }
   }
 
+  test("constants of 50,000 characters cost no memory by their beginnings") {
+    withTableDir { dir =>
+      val long = "1," * 25000
+      filesOf(dir, sql(s"SELECT '${long}x' s"), sql("SELECT 'a' s"), sql("SELECT 'zz' s"))
+      createIndex(dir)
+      val df = read(dir)
+      for ((filter, files) <- Seq(
+          s"concat(s, '!') = '${long}x!'" -> 1,
+          s"concat('(', s, '!') >= '(${long}x!'" -> 3,
+          s"concat(s, '!') BETWEEN '$long!' AND '${long}x!'" -> 1,
+          s"lower(s) = '${long}x'" -> 1,
+          s"upper(s) LIKE '$long%'" -> 1,
+          s"substring_index(s, '|', 1) = '${long}x'" -> 1,
+          s"trim(s) > '$long'" -> 3))
+        assert(keptFiles(df.where(filter)) === files, filter.take(40))
+    }
+  }
+
   test("a default of a struct, of which a query reads one field") {
     withTable("t") {
       sql("CREATE TABLE t (id INT, u STRUCT<x: INT, y: INT>) USING parquet")

@@ -30,7 +30,7 @@ class TargetStatementSuite extends ParserTestBase {
         TargetStatement(target, CreateIndex(Seq(Seq("a"), Seq("b", "if")), ifNotExists = true)))
       for (name <- Seq("t", "c.d.t", "`if`.exists", "zorder.index")) {
         parse(s"$statement $name") match {
-          case TargetStatement(t: UnresolvedTable, CreateIndex(Nil, true, _)) =>
+          case TargetStatement(t: UnresolvedTable, CreateIndex(Nil, true, _), _) =>
             assert(t.multipartIdentifier === sparkParser.parseMultipartIdentifier(name))
           case other => fail(s"$statement $name: $other")
         }
@@ -44,7 +44,7 @@ class TargetStatementSuite extends ParserTestBase {
       "spark.sql.ansi.doubleQuotedIdentifiers" -> "true") {
       for (name <- Seq("t", "a b", "a.b", "/x")) {
         parse(s"""SHOW LAYOUT "$name"""") match {
-          case TargetStatement(t: UnresolvedTable, _) => assert(t.multipartIdentifier === Seq(name))
+          case TargetStatement(t: UnresolvedTable, _, _) => assert(t.multipartIdentifier === Seq(name))
           case other => fail(s"$name: $other")
         }
         assert(parse(s"SHOW LAYOUT '$name'") ===
@@ -71,7 +71,7 @@ class TargetStatementSuite extends ParserTestBase {
         TargetStatement(PathOrTable(Seq("parquet", "/x")), action))
       for (name <- Seq("t", "layout", "history", "c.d.t", "`a.b`.retain")) {
         p.parsePlan(s"$text $name") match {
-          case TargetStatement(t: UnresolvedTable, `action`) =>
+          case TargetStatement(t: UnresolvedTable, `action`, _) =>
             assert(t.multipartIdentifier === sparkParser.parseMultipartIdentifier(name))
           case other => fail(s"$text $name: $other")
         }

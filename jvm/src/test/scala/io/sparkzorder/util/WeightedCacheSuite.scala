@@ -38,6 +38,10 @@ class WeightedCacheSuite extends AnyFunSuite {
     c.getOrLoad("b", 100)("12345")
     c.getOrLoad("c", 3)("1")
     assert(c.get("b") === None && c.get("c") === Some("1"))
+    // neither makes room for a value that does not fit
+    c.put("d", "12345", 3)
+    assert(c.getOrLoad("e", 3)("12345") === "12345")
+    assert(c.get("c") === Some("1") && c.weight === 1)
   }
 
   test("of values that are used in turn and do not fit, some stay") {

@@ -113,6 +113,14 @@ class BloomFiltersSuite extends OptimizeTestBase {
       assert(reason.contains("no Bloom filter of `d`, `b`"))
       assert(filters(dir).map(_.column).toSet === Set("id"))
       assert(read(dir).where("d = 0.0").count() === 1)
+      // a setting for all columns switches no filter of a floating-point column on
+      withTable("t") {
+        sql(s"CREATE TABLE t USING parquet LOCATION '${dir.toURI}'")
+        sql("ALTER TABLE t SET TBLPROPERTIES ('parquet.bloom.filter.enabled' = 'true')")
+        sql("OPTIMIZE t FULL ZORDER BY (id)")
+        assert(filters(dir).map(_.column).toSet === Set("id"))
+        assert(spark.table("t").where("d = 0.0").count() === 1)
+      }
       // what would be with one: if Parquet mends this, such columns may have their filters again
       val wrong = new File(base.getCanonicalFile, "wrong")
       writeWith(signed(0), wrong, "d")

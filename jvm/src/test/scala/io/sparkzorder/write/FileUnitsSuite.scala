@@ -39,6 +39,16 @@ class FileUnitsSuite extends AnyFunSuite with RandomInputs {
     assert(planned.fitted(9000).pageRows === (9000 + 31) / 32)
   }
 
+  test("a limit of 0 limits nothing, as if it were not set") {
+    val conf = new Configuration(false)
+    val without = FileUnits.of(500000, 100, conf)
+    for (key <- Seq("parquet.page.row.count.limit", "parquet.block.size")) conf.setInt(key, 0)
+    assert(FileUnits.of(500000, 100, conf) === without)
+    conf.setLong("orc.stripe.size", 0L)
+    assert(FileUnits.ofOrc(500000, 100, conf) ===
+      FileUnits.ofOrc(500000, 100, new Configuration(false)))
+  }
+
   test("whatever the file: powers of two, and Parquet's own limit") {
     withRandom { random =>
       for (_ <- 0 until 2000) {

@@ -49,7 +49,11 @@ private[sparkzorder] case class SampleAggregate(
 
   // a retried task has the same partition id, so it draws the same rows
   override def createAggregationBuffer(): ReservoirSample =
-    new ReservoirSample(children.length, SampleAggregate.Seed + TaskContext.getPartitionId())
+    new ReservoirSample(
+      children.length,
+      SampleAggregate.Seed + TaskContext.getPartitionId(),
+      Option(TaskContext.get()).fold(ReservoirSample.TaskRows)(t =>
+        ReservoirSample.rowsOf(t.numPartitions())))
 
   override def update(buffer: ReservoirSample, input: InternalRow): ReservoirSample = {
     if (buffer.wantsNext()) {
@@ -136,8 +140,12 @@ private[sampling] object SampleAggregate {
  *
  * @param fields the number of columns of a key row
  * @param seed the seed of the random numbers
+ * @param most the greatest number of rows that this task keeps
  */
-private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
+private[sampling] final class ReservoirSample(
+    fields: Int,
+    seed: Long,
+    most: Int = ReservoirSample.TaskRows) {
   import ReservoirSample._
 
   private val random = new SplittableRandom(seed)
@@ -152,18 +160,18 @@ private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
   /** Counts one row of the input; true if the caller must pass that row to [[put]]. */
   def wantsNext(): Boolean = {
     seen += 1
-    seen <= TaskRows || seen == next
+    seen <= most || seen == next
   }
 
   /** Adds a row for which [[wantsNext]] was true. The caller must not change the row afterwards. */
   def put(row: UnsafeRow): Unit = {
-    if (reservoir.length < TaskRows) reservoir += row
-    else reservoir(random.nextInt(TaskRows)) = row
-    if (seen >= TaskRows) skip()
+    if (reservoir.length < most) reservoir += row
+    else reservoir(random.nextInt(most)) = row
+    if (seen >= most) skip()
   }
 
   private def skip(): Unit = {
-    spread *= math.exp(math.log(positive()) / TaskRows)
+    spread *= math.exp(math.log(positive()) / most)
     next = seen + 1 + math.floor(math.log(positive()) / math.log1p(-spread)).toLong
   }
 
@@ -234,8 +242,15 @@ private[sampling] final class ReservoirSample(fields: Int, seed: Long) {
 
 private[sampling] object ReservoirSample {
 
-  /** Rows that one task keeps. All tasks send their rows to the task that joins them. */
+  /** Rows that one task keeps at most. All tasks send their rows to the task that joins them. */
   val TaskRows = 10000
+
+  /** Rows that one of many tasks keeps at least, so that a task with few of the tasks' rows is in the sample, too. */
+  private val LeastTaskRows = 200
+
+  /** Rows that each of `tasks` tasks keeps. Together they send a few times as many rows as are left after thinning. */
+  def rowsOf(tasks: Int): Int =
+    math.max(LeastTaskRows, math.min(TaskRows, 4 * MergedRows / math.max(1, tasks)))
 
   /** Rows that are left of all tasks together after thinning. */
   val MergedRows = 50000

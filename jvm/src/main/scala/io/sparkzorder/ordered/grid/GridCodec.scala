@@ -134,6 +134,8 @@ private final class GridReader(in: DataInputStream) {
     val count = number(ZValues.MaxColumns, "columns")
     require(count >= 1, "it has no columns")
     val (names, types) = Seq.fill(count)((text(), text())).unzip
+    // the type of an ordering column is a JSON string; a JSON object may name a class that Spark would load
+    require(types.forall(_.startsWith("\"")), "a type")
     val orders = types.map(t => OrderedType.require(DataType.fromJson(t)))
     val ratio = in.readDouble()
     require(ratio > 0 && ratio < 1e6, "its ratio of shuffled bytes")

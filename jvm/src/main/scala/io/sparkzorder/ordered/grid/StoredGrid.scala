@@ -17,7 +17,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.cluster.{FolderGrid, FolderGridBuilder, FolderSample, GridColumn, KeyColumn}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.util.ExclusiveFile
+import io.sparkzorder.util.{Directories, ExclusiveFile, ObjectStore}
 
 /**
  * The grid that OPTIMIZE stores for later writes.
@@ -128,7 +128,9 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
       state.requireNoLinks()
       val bytes = GridCodec.write(grid)
       if (state.fs.exists(state.home)) {
-        state.fs.mkdirs(directory)
+        // a directory whose parent was removed meanwhile is not made
+        if (ObjectStore.isOne(state.fs)) state.fs.mkdirs(directory)
+        else Directories.make(state.fs, directory, conf)
         ExclusiveFile.replace(state.fs, file, bytes, conf)
       }
     } catch {
@@ -290,7 +292,8 @@ private[sparkzorder] object GridOfRun {
         .filter(f => !known.contains(f.path) || f.rows >= EnoughRows * f.all)
         .sortBy(-_.all).take(StoredGrid.MaxFolders)
       val least = math.max(1, math.min(MinCells, AllMinCells / sampled.size))
-      val bounds = StoredGrid.boundsFor(known.size + fresh.size, columns.size)
+      val bounds =
+        StoredGrid.boundsFor((known.keySet ++ fresh.map(_.path)).size, columns.size)
       def grid(sample: FolderSample, rows: Long, files: Int): FolderGrid = {
         val cells = math.min(StoredGrid.MaxCells, math.max(files, least))
         ThinGrid.of(

@@ -129,7 +129,7 @@ private[sparkzorder] object FileTest {
    */
   def and(tests: Seq[FileTest]): FileTest = {
     val known = tests.filterNot(_.isInstanceOf[Unknown])
-    if (known.isEmpty) tests.head
+    if (known.isEmpty) tests.headOption.getOrElse(Unknown("it is always true"))
     else {
       MergedTests.and(known.flatMap {
         case AllOf(inner) => inner

@@ -184,7 +184,7 @@ private final class OverlaidListing(
         // A query may read a folder by one path, and a single file of this folder by another path. Then the
         // folder has two entries with different files, and None says that a run cannot be applied to them.
         case Some(all)
-            if covered.isBelowRoot(folder) && all.forall(namesOf(_) == namesOf(all.head)) =>
+            if covered.isBelowRoot(folder) && all.tail.forall(namesOf(_) == namesOf(all.head)) =>
           Some(all.head.files.map(f => f.getPath.getName -> f.fileStatus).toMap)
         case None if covered.covers(folder) => Some(Map.empty)
         case _ => None

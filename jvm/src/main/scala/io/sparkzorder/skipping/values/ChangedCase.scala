@@ -24,7 +24,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 
   private def spelled(low: ByteEnd, high: ByteEnd, letters: Int): ByteIntervals = {
     val (shared, isWhole) = sharedBy(low, high)
-    val known = beforeLetter(shared, letters)
+    // each beginning becomes an interval, so a long constant counts by its beginning
+    val known = beforeLetter(shared, letters).take(MaxKnown)
     val isAll = known.length == shared.length
     // Texts in which a character that is not plain follows, after any number of the shared characters. In
     // some languages such a character can vanish, so this includes texts with all shared characters.
@@ -121,4 +122,7 @@ private[values] object ChangedCase {
 
   /** The greatest number of letters whose spellings are listed. Each letter doubles the number of spellings. */
   private val MaxLetters = 6
+
+  /** The greatest number of characters of a constant whose beginnings are intervals of their own. */
+  private val MaxKnown = 256
 }

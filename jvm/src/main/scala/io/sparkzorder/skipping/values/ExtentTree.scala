@@ -182,8 +182,13 @@ private[skipping] object Extent {
    */
   def ofLongs(t: DataType, low: Long, high: Long, mayBeNull: Boolean): Extent = {
     val value = OrderedValue.ofLong(t)
-    Between(value(low), value(high), low == high, mayBeNull)
+    ofValues(Between(value(low), value(high), low == high, mayBeNull))
   }
+
+  /** A file may hold a DECIMAL with more digits than its type has, of which Spark makes no value. */
+  private def ofValues(extent: => Extent): Extent =
+    try extent
+    catch { case _: ArithmeticException => Anything }
 
   /** As [[ofLongs]]. If a bound of texts has a character that is not plain, the texts may be anything. */
   def ofBytes(t: DataType, low: Array[Byte], high: Array[Byte], mayBeNull: Boolean): Extent = {
@@ -194,7 +199,7 @@ private[skipping] object Extent {
           val unscaled = new BigInteger(bytes.updated(0, (bytes(0) ^ 0x80).toByte))
           Decimal(new java.math.BigDecimal(unscaled, d.scale), d.precision, d.scale)
         }
-        Between(value(low), value(high), isPoint, mayBeNull)
+        ofValues(Between(value(low), value(high), isPoint, mayBeNull))
       case _ if Piece.isText(t) && (low ++ high).forall(c => TextStart.isPlain(c.toInt)) =>
         val text = UTF8String.fromBytes(low)
         val template = if (isPoint) TextTemplate.ofValue(text) else None

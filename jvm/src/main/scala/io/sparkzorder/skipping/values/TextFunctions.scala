@@ -200,9 +200,14 @@ private[values] object Beginning extends ChangedText {
     // A result may be a shorter beginning of the greatest result. Its text may go on with any characters,
     // and so may lie above the greatest result.
     val lengths = if (isPlain && !high.inclusive) 0 until plain.length else 0 to plain.length
-    val shortest = lengths.find { n =>
-      low.isEndless || low.isReachedBy(ByteValues.compare(plain, 0, n, low.value))
-    }
+    val shortest =
+      if (low.isEndless) lengths.headOption
+      else {
+        // a shorter beginning is a beginning of the low end, too, and so lies below the low end
+        val same = Joined.sharedBy(plain, low.value)
+        Seq(same, same + 1).find(n =>
+          lengths.contains(n) && low.isReachedBy(ByteValues.compare(plain, 0, n, low.value)))
+      }
     if (shortest.isEmpty && isPlain) high
     else Intervals.rangeOfPrefix(plain.take(shortest.getOrElse(plain.length)))._2
   }
@@ -260,18 +265,43 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
       (rest(low), rest(high))
     }
     Intervals.ofByteRanges(beginnings ++ beginnings.flatMap { case (low, high) =>
-      shorter(low, high).map(text => (text, text))
+      shorter(low, high)
     })
   }
 
-  /** The beginnings of the low end, and the low end itself, that lie in the interval once `after` follows. */
-  private def shorter(low: ByteEnd, high: ByteEnd): Seq[ByteEnd] =
+  /**
+   * The beginnings of the low end, and the low end itself, that lie in the interval once `after` follows. If there
+   * are many, one interval has them all. Constants may be long, so no beginning is copied before it is known to count.
+   */
+  private def shorter(low: ByteEnd, high: ByteEnd): Seq[(ByteEnd, ByteEnd)] =
     if (low.isEndless || after.isEmpty) Nil
-    else (0 to low.value.length).map(low.value.take).filter { text =>
-      val all = text ++ after
-      low.isReachedBy(ByteValues.compare(all, 0, all.length, low.value)) &&
-      (high.isEndless || high.isReachedBy(-ByteValues.compare(all, 0, all.length, high.value)))
-    }.map(ByteEnd(_, inclusive = true))
+    else {
+      val text = low.value
+      val same = if (high.isEndless) 0 else Joined.sharedBy(text, high.value)
+      def toHigh(n: Int) =
+        if (n > same) ByteValues.compare(text, 0, text.length, high.value)
+        else -ByteValues.compare(high.value, n, high.value.length - n, after)
+      val lengths = (0 to text.length).filter(n =>
+        low.isReachedBy(-ByteValues.compare(text, n, text.length - n, after)) &&
+          (high.isEndless || high.isReachedBy(-toHigh(n))))
+      def end(n: Int) = ByteEnd(text.take(n), inclusive = true)
+      if (lengths.size > Joined.MaxBeginnings) Seq((end(lengths.head), end(text.length)))
+      else lengths.map(n => (end(n), end(n)))
+    }
+}
+
+private object Joined {
+
+  /** The greatest number of beginnings that are intervals of their own. */
+  val MaxBeginnings = 100
+
+  /** With how many equal bytes two texts begin. */
+  def sharedBy(a: Array[Byte], b: Array[Byte]): Int = {
+    val most = math.min(a.length, b.length)
+    var n = 0
+    while (n < most && a(n) == b(n)) n += 1
+    n
+  }
 }
 
 /** The first `count` characters of a string. */

@@ -20,6 +20,7 @@ import io.sparkzorder.sources._
 import io.sparkzorder.table.{DataFile, Folder, TableFiles}
 import io.sparkzorder.table.schema.TableSchema
 import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
+import io.sparkzorder.util.ManyFiles
 import io.sparkzorder.write.{FilePlaces, FileWriter, OutputSpec, Verification, WrittenFile}
 
 /** A new file, as its task reported it and as its own footer describes it. */

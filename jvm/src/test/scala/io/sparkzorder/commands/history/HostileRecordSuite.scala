@@ -24,7 +24,10 @@ class HostileRecordSuite extends OptimizeTestBase {
     s"SELECT * FROM parquet.`$t`")
 
   /** An optimized table, and a directory beside it that no statement about the table may touch. */
-  private def refused(spoil: (File, File) => Unit): Unit = withTableDir { base =>
+  private def refused(spoil: (File, File) => Unit): Unit = refusedBy(statements)(spoil)
+
+  private def refusedBy(statements: File => Seq[String])(
+      spoil: (File, File) => Unit): Unit = withTableDir { base =>
     val (dir, victim) = (new File(base, "t"), new File(base, "victim"))
     write(shuffled(60, 2), dir)
     sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
@@ -62,6 +65,14 @@ class HostileRecordSuite extends OptimizeTestBase {
       edit(dir)(_.replaceFirst("\"name\":\"[^\"]*\"", "\"name\":\"../victim/file\"")))
     refused((dir, _) =>
       edit(dir)(_.replaceFirst("\"staged\":\"[^\"]*\"", "\"staged\":\"../../../victim/file\"")))
+  }
+
+  test("the hidden directory of an unknown run is a symbolic link, which VACUUM must not follow") {
+    refusedBy(statements(_).filter(_.startsWith("VACUUM"))) { (dir, victim) =>
+      val own = new File(dir, "_zorder_11111111-2222-3333-4444-555555555555")
+      assert(new File(victim, "file").setLastModified(1000000000000L))
+      val _ = Files.createSymbolicLink(own.toPath, victim.toPath)
+    }
   }
 
   for (name <- Seq("_zorder", "_zorder/_runs", "_zorder/_commits")) {

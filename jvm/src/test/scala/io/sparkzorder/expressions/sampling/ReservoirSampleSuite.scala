@@ -44,6 +44,16 @@ class ReservoirSampleSuite extends SparkFunSuite {
     (0L to 9L).foreach(t => assert(math.abs(tenths(t) - TaskRows / 10) < 150, tenths))
   }
 
+  test("each of many tasks keeps fewer rows, and its sample stands for as many") {
+    assert(Seq(1, 20, 200, 1000, 100000).map(ReservoirSample.rowsOf) ===
+      Seq(TaskRows, TaskRows, 1000, 200, 200))
+    val sample = new ReservoirSample(1, 1, most = 200)
+    for (v <- 0 until 5000 if sample.wantsNext()) sample.put(row(v.toLong))
+    assert(sample.size === 200)
+    assert(math.abs(content(sample).map(_._2).sum - 5000) < 1e-6)
+    assert(math.abs(content(sample).map(_._1).sum / 200.0 - 2500) < 500)
+  }
+
   test("the same seed draws the same rows, another one others") {
     val n = 3 * TaskRows
     assert(content(drawn(0 until n)) === content(drawn(0 until n)))
