@@ -11,10 +11,10 @@ import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.array.ByteArrayMethods
 import org.apache.spark.unsafe.types.UTF8String
 
-/** Functions of a BINARY column, and those that make a BINARY of a text. */
+/** Functions of a BINARY column, and functions that make a BINARY or hexadecimal digits of a text. */
 private[values] object BinaryFunctions {
 
-  /** None for a function that is not known. */
+  /** What `call` computes from the column `bytes`; None if the function is not known. */
   def of(call: Expression, bytes: Expression): Option[ColumnFunction] = {
     object TheBytes {
       def unapply(e: Expression): Boolean = e.semanticEquals(bytes)
@@ -42,8 +42,8 @@ private[values] object BinaryFunctions {
   }
 
   /**
-   * `decode` and `encode`, for character sets that keep each plain ASCII character and make no plain character of
-   * another one. For `encode`, US-ASCII is no such set: a character that the set lacks becomes a question mark.
+   * `decode` and `encode`, for character sets that keep each plain character and turn no other character into a plain
+   * one. For `encode`, US-ASCII is no such set: a character that the set lacks becomes a question mark.
    */
   private object Recoded {
     def unapply(e: Expression): Option[Expression] = e match {
@@ -66,7 +66,7 @@ private[values] object BinaryFunctions {
   }
 }
 
-/** The bytes of the value, as another type. */
+/** A cast that keeps the bytes, from BINARY to STRING or back. */
 private[skipping] object SameBytes extends ColumnFunction {
   override def valuesFor(
       results: Intervals,
@@ -74,13 +74,13 @@ private[skipping] object SameBytes extends ColumnFunction {
       range: => Option[KnownRange]): Intervals = if (ofNulls) ByteIntervals.all else results
 }
 
-/** True for the values with some first bytes. */
+/** STARTSWITH of a BINARY. */
 private[values] final class BeginsWith(beginning: Array[Byte]) extends ReadText {
   override protected def texts(results: LongIntervals): Intervals =
     if (results.contains(0)) ByteIntervals.all else Intervals.ofPrefix(beginning)
 }
 
-/** The first `count` bytes. */
+/** The first `count` bytes of a BINARY. */
 private[values] final class FirstBytes(count: Int) extends ChangedText {
 
   override protected def texts(results: ByteIntervals): Intervals =
@@ -88,7 +88,7 @@ private[values] final class FirstBytes(count: Int) extends ChangedText {
 
   private def from(low: ByteEnd): ByteEnd =
     if (low.isEndless || low.value.length <= count) {
-      // a longer value that begins with this end has the end itself as its result, which is excluded
+      // the result of each longer value that begins with this end is the end itself, which is excluded
       if (!low.isEndless && !low.inclusive && low.value.length == count)
         Intervals.rangeOfPrefix(low.value)._2.outside
       else low

@@ -9,9 +9,9 @@ import java.util.{Arrays, Locale}
  * Finds the texts for which UPPER or LOWER has a wanted result. UPPER and LOWER change each plain (ASCII)
  * character by itself to one plain character. So the plain characters before the first other character of a
  * text become the beginning of the result. If all wanted results begin with the same plain characters, then
- * a text with a wanted result begins with one of the spellings of these characters, or has another
- * character before their end. For example, `upper(c) LIKE 'AB%'` wants texts that begin with `ab`, `aB`,
- * `Ab` or `AB`, or that have a character such as `ß` among the first two.
+ * a text with a wanted result begins with one of the spellings of these characters, or has a character that is not
+ * plain before their end. For example, a text with `upper(c) LIKE 'AB%'` begins with `ab`, `aB`, `Ab` or `AB`, or has
+ * a character such as `ß` among the first two.
  */
 private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   import ChangedCase._
@@ -27,8 +27,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     // each beginning becomes an interval, so a long constant counts by its beginning
     val known = beforeLetter(shared, letters).take(MaxKnown)
     val isAll = known.length == shared.length
-    // Texts in which a character that is not plain follows, after any number of the shared characters. In
-    // some languages such a character can vanish, so this includes texts with all shared characters.
+    // Texts in which a character that is not plain follows any number of the shared characters. In some languages
+    // such a character can vanish from the result, so it may also follow all shared characters.
     val beginnings = (0 to known.length).flatMap(n => spellings(known.take(n)))
     val others = beginnings.map(b => (ByteEnd(b :+ 0x80.toByte, inclusive = true), after(b)))
     def only(text: Array[Byte]) =
@@ -45,8 +45,8 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
   }
 
   /**
-   * The plain characters, as ranges, that a text can have at position `at`. All results between `low` and `high`
-   * have the same characters before this position.
+   * The ranges of the plain characters that a text can have at position `at`. Before this position, all results
+   * between `low` and `high` have the same characters.
    */
   private def next(low: ByteEnd, high: ByteEnd, at: Int): Seq[(Byte, Byte)] = {
     val isPrefix = !low.isEndless && at == low.value.length && sameEnd(after(low.value), high)
@@ -88,9 +88,7 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
     if (a.isEndless || b.isEndless) a.isEndless && b.isEndless
     else a.inclusive == b.inclusive && Arrays.equals(a.value, b.value)
 
-  /**
-   * The beginning of a text with at most `letters` letters. Each letter doubles the number of spellings.
-   */
+  /** The longest beginning of a text that has at most `letters` letters. */
   private def beforeLetter(text: Array[Byte], letters: Int): Array[Byte] = {
     var seen = 0
     text.takeWhile { b =>
@@ -111,9 +109,9 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
 private[values] object ChangedCase {
 
   /**
-   * True if the language of the JVM changes the case of `i` and `I` like that of other plain letters. Spark
-   * changes a text that is not plain by the rules of this language. In Turkish, for example, the upper case of
-   * `i` is `İ`.
+   * True if the language of the JVM changes the case of `i` and `I` as that of other plain letters. Spark changes a
+   * text that has a character that is not plain by the rules of this language. In Turkish, for example, the upper
+   * case of `i` is `İ`.
    */
   def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)
 

@@ -9,8 +9,8 @@ import java.time.zone.ZoneOffsetTransition
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MICROS_PER_SECOND}
 
 /**
- * The changes of the clocks of a time zone. Between two changes, the local time, which a clock shows, grows with
- * the instant. Instants and local times are microseconds of the years 1 to 9999.
+ * The changes of the clocks of a time zone. A clock shows the local time. Between two changes, the local time grows
+ * with the instant. Instants and local times are microseconds of the years 1 to 9999.
  */
 private[values] final class Clocks(zone: ZoneId) {
   import Clocks._
@@ -32,7 +32,7 @@ private[values] final class Clocks(zone: ZoneId) {
       low +: near.distinct.flatMap(c => Seq(micros(c) - 1, micros(c))) :+ high
     }
 
-  /** The pieces of an interval between changes; None if there are many. */
+  /** The pieces of an interval between changes; None if there are `MaxPieces` changes or more. */
   def pieces(low: Long, high: Long): Option[Seq[(Long, Long)]] =
     if (rules.isFixedOffset) Some(Seq((low, high)))
     else {
@@ -81,7 +81,7 @@ private[values] final class Clocks(zone: ZoneId) {
 
 private[values] object Clocks {
 
-  /** Further away than any change matters: clocks were never set by more than 24 hours. */
+  /** A change that is further away than this does not matter: clocks were never set by more than 24 hours. */
   private val Far = 2 * MICROS_PER_DAY
   private val MaxPieces = 16
 

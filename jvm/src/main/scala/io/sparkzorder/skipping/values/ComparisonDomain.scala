@@ -57,7 +57,8 @@ private[sparkzorder] object ComparisonDomain {
 /**
  * The position of a literal among the values of a domain. `low` is the greatest value of the domain
  * that is not above the literal. `high` is the least value that is not below the literal. The two
- * are equal if the literal itself is in the domain.
+ * are equal if the literal itself is in the domain. Example: in the domain of DECIMAL(3, 1), the literal 1.25 has
+ * the position 12 to 13.
  */
 private[sparkzorder] sealed trait LiteralPosition { def isExact: Boolean }
 private[sparkzorder] final case class LongPosition(low: Long, high: Long) extends LiteralPosition {
@@ -182,25 +183,23 @@ private[sparkzorder] object Comparison {
   }
 }
 
-/**
- * A function of one value: a predicate compares the function's result in place of a column.
- */
+/** A function of a column. A predicate compares the result of the function in place of the column. */
 private[sparkzorder] trait ColumnFunction {
 
   /**
-   * The values that the function may map into `results`. The set may hold further values. Values outside of
-   * `range` may be left out only if the range holds the values of all files: a file is pruned if it has no value
-   * of the set, and every file is pruned by an empty set.
+   * The values that the function may map into `results`. The set may hold further values. It may lack values
+   * outside of `range` only if `range` holds the values of all files. Otherwise the set could be empty, and an
+   * empty set prunes every file, also a file without bounds that holds such a value.
    *
    * @param ofNulls values for which the function is NULL are wanted, too
-   * @param range where the values of the files lie, as far as is known
+   * @param range where the values of the files lie; None if this is not known
    * @throws scala.Exception if the values cannot be computed
    */
   def valuesFor(results: Intervals, ofNulls: Boolean, range: => Option[KnownRange]): Intervals
 }
 
 /**
- * Where the values of files lie.
+ * The range of the values of the files that have bounds.
  *
  * @param isOfAllFiles false if a file without bounds may hold any other value
  */

@@ -15,10 +15,10 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.Anything
 
 /**
- * An expression with one variable or several, as a tree of [[Piece]]s. From the [[Extent]]s of the
- * variables, it computes the extent of the expression.
+ * An expression with one variable or several, as a tree of [[Piece]]s. The tree computes the extent of the
+ * expression from the [[Extent]]s of the variables.
  *
- * @param unknown the smallest part of the expression that no piece describes
+ * @param unknown the smallest part of the expression that no piece describes; None if there is no such part
  */
 private[values] final class ExtentTree private (
     root: ExtentTree.Node,
@@ -41,7 +41,8 @@ private[values] object ExtentTree {
         val beginning = if (hasTexts) TextBeginnings.of(e) else None
         val before = unknown
         val children = e.children.map(node)
-        // the piece reads a text further down, as in `split(c, ',')[0]`, so what is unknown between does not matter
+        // The piece may read a text that is no child of this node, as in `split(c, ',')[0]`. Then it does not matter
+        // that nothing is known of the nodes between, such as SPLIT.
         if (beginning.exists(!_._1.forall(p => e.children.exists(_ eq p)))) unknown = before
         val known = pieceOf(e)
         if (known.isEmpty && beginning.isEmpty && unknown.isEmpty) unknown = Some(e)
@@ -95,7 +96,7 @@ private[values] object ExtentTree {
 
   /** Not safe for threads. */
   private final class Inner(call: Call, piece: Piece, children: Seq[Node]) extends Node {
-    // a node may be asked twice in a row, as the beginning of a text and as a part of the whole
+    // a node may be evaluated twice for the same variables: for OfBeginnings.beginnings and for OfBeginnings.whole
     private var last: (Seq[Extent], Extent) = (Nil, Anything)
 
     override def apply(variables: Seq[Extent]): Extent = {
@@ -109,7 +110,7 @@ private[values] object ExtentTree {
     }
   }
 
-  /** The results by the beginnings of the texts; if these tell nothing, the results by the texts as a whole. */
+  /** Results that follow from the beginnings of texts. If these tell nothing, the extents of the texts are used. */
   private final class OfBeginnings(beginnings: Node, whole: Node) extends Node {
     override def apply(variables: Seq[Extent]): Extent = beginnings(variables) match {
       case Anything => whole(variables)
@@ -119,9 +120,10 @@ private[values] object ExtentTree {
 }
 
 /**
- * Decides whether an expression with several columns may have one of some results.
+ * Decides whether an expression with several columns may have one of the wanted results.
  *
- * @param ofNulls NULL is one of the results, too
+ * @param results the wanted results
+ * @param ofNulls NULL is wanted, too
  */
 private[skipping] final class ResultsOfColumns(
     e: Expression,
@@ -143,7 +145,7 @@ private[skipping] final class ResultsOfColumns(
     catch { case NonFatal(_) => true }
 }
 
-/** What is known about the results of an expression while its columns take the values of some intervals. */
+/** What is known of the results of an expression while the value of each column lies in an interval. */
 private[skipping] sealed trait Extent
 
 private[skipping] object Extent {
@@ -157,7 +159,7 @@ private[skipping] object Extent {
   /**
    * Every result that is neither NULL nor an error lies between two values, both included.
    *
-   * @param isPoint the two values are equal
+   * @param isPoint the two values are equal. For a FLOAT or DOUBLE, the point 0.0 also stands for -0.0
    * @param mayBeNull some result may be NULL
    * @param template the form that all texts have; None if they have several forms or it is not known
    * @param beginning the plain characters with which all texts begin; null if they are not known
@@ -171,7 +173,7 @@ private[skipping] object Extent {
       beginning: Array[Byte] = null)
       extends Extent
 
-  /** True if the least and the greatest value of a column of this type give an extent. */
+  /** True if [[ofLongs]] or [[ofBytes]] make an extent of the bounds of a column of this type. */
   def isKnown(t: DataType): Boolean =
     OrderedValue.range(t).isDefined || t.isInstanceOf[DecimalType] || Piece.isText(t)
 
@@ -190,7 +192,7 @@ private[skipping] object Extent {
     try extent
     catch { case _: ArithmeticException => Anything }
 
-  /** As [[ofLongs]]. If a bound of texts has a character that is not plain, the texts may be anything. */
+  /** As [[ofLongs]], for bytes. Nothing is known of texts if a bound has a character that is not plain. */
   def ofBytes(t: DataType, low: Array[Byte], high: Array[Byte], mayBeNull: Boolean): Extent = {
     val isPoint = java.util.Arrays.equals(low, high)
     t match {

@@ -273,7 +273,7 @@ private[sparkzorder] object Intervals {
 
   private[values] val MaxCoarse = 256
 
-  /** Sorted ranges. If there are more than `MaxCoarse`, neighbours are joined. */
+  /** The given sorted ranges. If there are more than `MaxCoarse`, neighbours are joined. */
   private[values] def joined[T](ranges: Seq[(T, T)]): Seq[(T, T)] =
     if (ranges.size <= MaxCoarse) ranges
     else {
@@ -290,7 +290,7 @@ private[sparkzorder] object Intervals {
 private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boolean) {
   def isEndless: Boolean = value == null
 
-  /** The end of the neighbouring interval at the same value: it includes the value if this end does not. */
+  /** The end of the neighbouring interval at the same value. One of the two ends includes the value. */
   def outside: ByteEnd = ByteEnd(value, !inclusive)
 
   /**
@@ -340,10 +340,10 @@ private[sparkzorder] object ByteEnd {
 }
 
 /**
- * A set of a few values, one by one, so that an index of values can look up each of them.
+ * A set of a few single values. The index of values looks up the hash of each value.
  *
  * @param size the number of values
- * @param hashes of the values, by the seed of the hash
+ * @param hashes the hashes of the values for a seed
  */
 private[sparkzorder] final class SingleValues private (
     val size: Int,
@@ -362,7 +362,7 @@ private[sparkzorder] object SingleValues {
     }
 
   private def ofLongs(intervals: LongIntervals, most: Int): Option[SingleValues] = {
-    // a difference that is too large for a long is negative
+    // the width of an interval that is too wide for a long is negative
     val widths = intervals.lows.indices.map(i => intervals.highs(i) - intervals.lows(i))
     if (widths.exists(w => w < 0 || w >= most)) None
     else Some(widths.map(_ + 1).sum).filter(_ <= most).map { count =>

@@ -8,12 +8,12 @@ import java.nio.charset.StandardCharsets.US_ASCII
 import scala.collection.immutable.BitSet
 import scala.collection.mutable
 
-/** A function of texts that is searched among what is known of the texts of the files. */
+/** A function of texts. Its search leaves out beginnings that no text of the files has. */
 private[skipping] trait SearchedBeginnings extends ColumnFunction {
 
   /**
-   * @param shared the bytes with which the texts of the files with bounds begin
-   * @param inFiles where all texts of the files lie; None if a file may hold others
+   * @param shared the bytes with which all texts begin in the files that have bounds
+   * @param inFiles where the texts of all files lie; None if a file without bounds may hold other texts
    */
   def valuesFor(
       results: Intervals,
@@ -29,11 +29,10 @@ private[skipping] trait SearchedBeginnings extends ColumnFunction {
 }
 
 /**
- * Whether, how often or where a text matches a pattern that asks for certain characters at the beginning. The
- * result is FALSE or 0 if the text does not match. Characters that all texts of the table have, such as those of
- * `^https://shop.example.com/products/0012`, are read like the others.
+ * A function of a text and a pattern that can match only at the beginning of the text: whether, how often or where
+ * the text matches. The result is FALSE or 0 for a text that does not match, and TRUE or above 0 for a text that does.
  *
- * @param isWhole true if nothing may follow, as for LIKE
+ * @param isWhole true if nothing may follow the match, as for LIKE
  */
 private[values] final class MatchedTexts(pattern: PatternStates, isWhole: Boolean)
     extends SearchedBeginnings {
@@ -54,8 +53,10 @@ private[values] final class MatchedTexts(pattern: PatternStates, isWhole: Boolea
 }
 
 /**
- * What a group of a regular expression has found, up to any place, behind what stands before the group; or the
- * empty text where the pattern was not found.
+ * REGEXP_EXTRACT: the text of a group of a regular expression, or the empty text where the pattern does not match. A
+ * text with the result `r` begins with a match of the parts before the group, followed by `r`.
+ *
+ * @param before the parts before the group
  */
 private[values] final class ExtractedGroup(before: PatternStates) extends SearchedBeginnings {
 
@@ -94,7 +95,7 @@ private[values] object MatchedTexts {
   /** The search also ends when so many beginnings are undecided. */
   private val MaxOpen = 4096
 
-  /** If all texts share a longer beginning, only this many characters of it are used. */
+  /** Of a beginning that all texts share, at most this many characters are used. */
   private val MaxShared = 256
 
   /** Beginnings of this length are not made longer, as for `^a+b`. */
@@ -115,7 +116,7 @@ private[values] object MatchedTexts {
     def isInFiles(text: String) = inFiles match {
       case Some(files: ByteIntervals) =>
         val (low, high) = range(text)
-        // the end of the beginning is no text with it
+        // `high` itself does not begin with `text`. If a file has only `high`, the beginning is searched in vain.
         high.isEndless || files.overlaps(low.value, high.value)
       case Some(_) => true
       case None => text.startsWith(first) || first.startsWith(text)
@@ -127,7 +128,7 @@ private[values] object MatchedTexts {
     while (open.nonEmpty && steps < MaxSteps && open.size < MaxOpen) {
       val (text, states) = open.dequeue()
       steps += 1
-      // behind the pattern `^a+`, the text a stands for all longer ones
+      // with `^a+`, each text that begins with `a` matches, so no longer beginning is searched
       val isAll = pattern.isOpen(states) || text.length == MaxLength ||
         pattern.isDone(states) && isRestAny
       if (isAll) found += range(text)
@@ -162,8 +163,8 @@ private[values] object MatchedTexts {
 }
 
 /**
- * A text in which matches of a pattern are replaced. The result begins as the text does, up to the first
- * character with which a match may begin. An example is `regexp_replace(email, '@.*$', '')`.
+ * REGEXP_REPLACE. The result begins as the text does, up to the first character with which a match may begin. For
+ * example, `regexp_replace(email, '@.*$', '')` begins as the email does, up to the first `@`.
  *
  * @param first the plain characters with which a match may begin
  * @param others a match may begin with another character
@@ -178,7 +179,8 @@ private[values] final class ReplacedMatches private (first: BitSet, others: Bool
     if (!isKnown || ends.map(_.length + 1L).sum * (first.size + 2) > ReplacedMatches.MaxIntervals)
       ByteIntervals.all
     else {
-      // a text may go on in another way behind a beginning that the result has as well
+      // Behind a beginning that a text shares with an end, a match may be replaced. Then the text and its result may
+      // lie on different sides of the end.
       val changed = for {
         end <- ends
         kept = end.takeWhile(b => !first(b.toInt))
@@ -189,6 +191,7 @@ private[values] final class ReplacedMatches private (first: BitSet, others: Bool
     }
   }
 
+  /** The texts in which a match may begin right behind `kept`. */
   private def matchBehind(kept: Array[Byte]): Seq[(ByteEnd, ByteEnd)] = {
     def beginsWith(c: Int) = Intervals.rangeOfPrefix(kept :+ c.toByte)
     val plain = first.toSeq.map(beginsWith)

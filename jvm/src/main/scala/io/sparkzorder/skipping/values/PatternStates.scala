@@ -8,11 +8,11 @@ import scala.collection.mutable
 import scala.util.Try
 
 /**
- * What a LIKE pattern or a regular expression requires of the characters of a text, from the first one on. The
- * places in the pattern are the states of an automaton. Only plain characters are read: where another
- * character is accepted, the text may match, whatever follows.
+ * What a LIKE pattern or a regular expression requires of the characters of a text, from the first character on. The
+ * places in the pattern are the states of an automaton, which may be in several states at once. Only plain characters
+ * are read. Where another character is accepted, each text with such a character counts as a match.
  *
- * @param states by their numbers
+ * @param states the states by their numbers
  */
 private[values] final class PatternStates private (states: IndexedSeq[PatternStates.State]) {
   import PatternStates._
@@ -60,10 +60,11 @@ private[values] final class PatternStates private (states: IndexedSeq[PatternSta
   /** True if any text may follow, as far as is known. */
   def isOpen(at: BitSet): Boolean = at.exists(states(_) == Open)
 
-  /** The plain characters with which a match may begin; None if they are not known, or for an empty match. */
+  /** The plain characters with which a match may begin; None if they are not known, or if a match may be empty. */
   def first: Option[BitSet] =
     if (isOpen(start) || isDone(start) || mayEnd(start)) None else Some(next(start))
 
+  /** The given states, and those that are reached from them without a character. */
   private def closed(at: BitSet): BitSet = {
     val found = mutable.BitSet.empty
     var open = at.toList
@@ -107,14 +108,13 @@ private[values] object PatternStates {
   def ofRegex(pattern: String): Option[PatternStates] =
     read(pattern)(_.alternatives(isTop = true)).map(states)
 
-  /** The states of a regular expression from the beginning of a match on, wherever in a text the match is. */
+  /** The states of a regular expression that can match anywhere in a text, from the beginning of the match on. */
   def anywhere(pattern: String): Option[PatternStates] =
     read(pattern)(_.alternatives(isTop = false)).map(states)
 
   /**
-   * The states of what stands between the beginning of a text and a group. Group 0 is the whole match, before
-   * which nothing stands. For another group, None if the group is repeated, or if the pattern has alternatives
-   * outside of groups.
+   * The states of the parts of a regular expression before a group. Group 0 is the whole match, and nothing stands
+   * before it. Otherwise None if the group is repeated, or if the pattern has alternatives outside of groups.
    */
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
     if (group == 0) ofRegex(pattern).map(_ => states(Together(Nil)))
@@ -123,7 +123,7 @@ private[values] object PatternStates {
       if (group < 1 || at < 0) None else Some(states(Together(parts.take(at).map(_._1))))
     }
 
-  /** None for a pattern that Spark rejects, or that is too long. */
+  /** The states of a LIKE pattern; None for a pattern that Spark rejects, or that is too long. */
   def ofLike(pattern: String, escape: Char): Option[PatternStates] = {
     val parts = Seq.newBuilder[Part]
     var i = 0
@@ -170,13 +170,13 @@ private[values] object PatternStates {
     if (TextStart.isPlain(codePoint)) Characters(BitSet(codePoint), others = false)
     else Characters(BitSet.empty, others = true)
 
-  /** The characters of a class, such as `[a-c]` or `\d`. */
+  /** The characters of a class, such as `[a-c]` or `\d`. The class is taken to have characters that are not plain. */
   def ofClass(text: String): Characters = {
     val compiled = java.util.regex.Pattern.compile(text)
     Characters(Plain.filter(c => compiled.matcher(c.toChar.toString).matches()), others = true)
   }
 
-  /** A pattern with more states than this counts as unknown. */
+  /** Nothing is known of a pattern with more states or characters than this. */
   private[values] val MaxStates = 1000
 
   private def states(part: Part): PatternStates = {
@@ -188,7 +188,7 @@ private[values] object PatternStates {
     }
     var calls = 0
     def before(part: Part, next: Int): Int = {
-      // a part without characters, such as `(){999}`, makes no states however often it is repeated
+      // a part without characters, such as `()`, makes no states, so `((){999}){999}` is limited by the calls
       calls += 1
       if (calls > 10 * MaxStates) throw TooMany
       stateBefore(part, next)
@@ -224,7 +224,7 @@ private[values] object PatternStates {
   }
 }
 
-/** Reads a regular expression; raises for what is not known and could change the meaning of the rest. */
+/** Reads a regular expression. Raises for a part that is not known and could change the meaning of the rest. */
 private[values] final class PatternReader(pattern: String) {
   import PatternStates._
 
@@ -252,7 +252,7 @@ private[values] final class PatternReader(pattern: String) {
     }
   }
 
-  /** The parts behind the anchor. A part that is a group without repetition has its number; others have -1. */
+  /** The parts behind the anchor, with numbers. A group without repetition has its own number, another part -1. */
   def sequenceAtBeginning(): Seq[(Part, Int)] =
     if (skip("^") || skip("\\A")) sequence() else fail()
 
@@ -325,7 +325,7 @@ private[values] final class PatternReader(pattern: String) {
     } else fail()
   }
 
-  /** A class without other classes in it. */
+  /** A class. Raises for a class in a class, and for `&`, which may join classes. */
   private def choice(): Part = {
     val from = i
     i += 1

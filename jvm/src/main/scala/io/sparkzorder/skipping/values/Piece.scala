@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.{DataType, Decimal, StringType}
 import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
 import io.sparkzorder.skipping.values.Piece.{require, unknown}
 
-/** One node of an expression, which Spark evaluates for some values of the node's children. */
+/** One node of an expression. Spark evaluates the node for given values of its children. */
 private[values] final class Call(val expression: Expression) {
   private val bound =
     expression.withNewChildren(expression.children.zipWithIndex.map {
@@ -20,19 +20,24 @@ private[values] final class Call(val expression: Expression) {
 
   val order: Option[Ordering[Any]] = ValueOrder.of(expression.dataType)
 
-  /** @throws scala.Exception what Spark raises */
+  /**
+   * The value of the node.
+   *
+   * @param values one for each child
+   * @throws scala.Exception the error that Spark raises for these values
+   */
   def apply(values: Seq[Any]): Any = {
     val input: InternalRow = new GenericInternalRow(values.toArray)
     bound.eval(input)
   }
 }
 
-/** How the results of one kind of Spark's expressions follow from the extents of its children. */
+/** Computes the results of one kind of Spark's expressions from the extents of the children. */
 private[values] trait Piece {
 
   /**
-   * The results for all values of the children that lie in their extents. A failure means that nothing
-   * is known.
+   * An extent that holds each result for which the value of each child lies in the child's extent. An exception
+   * means that nothing is known of the results.
    */
   def apply(call: Call, children: Seq[Extent]): Extent
 }
@@ -48,7 +53,10 @@ private[values] object Piece {
 
   def require(condition: Boolean): Unit = if (!condition) unknown
 
-  /** The least and the greatest of Spark's results for all ways to choose one of the samples of each child. */
+  /**
+   * Evaluates the call for each combination of the samples of its children. Returns the least and the greatest
+   * result. Raises if a result is NULL or NaN.
+   */
   def spanned(call: Call, samples: Seq[Seq[Any]]): (Any, Any) = {
     val order = call.order.getOrElse(unknown)
     val results = ways(samples, MaxSamples).map(call(_))
@@ -64,10 +72,10 @@ private[values] object Piece {
     case _ => unknown
   }
 
-  /** True for texts in the order of their bytes. */
+  /** True for texts that Spark orders by their bytes. Texts of other collations have another order. */
   def isText(t: DataType): Boolean = t == StringType && ComparisonDomain.of(t).contains(BytesDomain)
 
-  /** All ways to choose one value of each child. Raises if there are more than `most`. */
+  /** All combinations of one value of each child. Raises if there are more than `most` combinations. */
   def ways(values: Seq[Seq[Any]], most: Long): Seq[Seq[Any]] = {
     require(values.map(_.size.toLong).product <= most)
     values.foldLeft(Seq(Vector.empty[Any]))((found, some) =>
@@ -108,13 +116,14 @@ private[values] object Piece {
 }
 
 /**
- * A function that is NULL where a child is NULL. While only one child changes, the result never falls, or never
- * rises, with this child, apart from certain places. So the least and the greatest result are among those at
- * the ends of the children's extents and at these places.
+ * A function that is NULL where a child is NULL. While one child grows and the others stay, the result never falls,
+ * or never rises, except at certain places. So the least and the greatest result are at the ends of the children's
+ * extents or at these places. Example: `abs` falls until 0 and rises from 0 on, so the samples of -3 to 2 are
+ * -3, 0 and 2.
  *
  * @param samples the values of each child at which the least or the greatest result may be; raises where the
  *   order is not known
- * @param around makes the interval of results wider, if some results break the order
+ * @param around widens the interval of the results where some results break the order
  * @param template the form of the results, if they are texts of one form
  * @param otherwise the least and the greatest result, if `samples` raises; None if they are not known
  * @param hasNulls a result may be NULL though no child is
@@ -161,8 +170,8 @@ private[values] final case class Ordered(
 }
 
 /**
- * A function of which nothing is known, except that Spark gives the same result for the same values. It
- * is evaluated where its children have few values.
+ * A function of which nothing is known, except that Spark gives the same result for the same values. If its
+ * children have few values, the function is evaluated for each combination of them.
  */
 private[values] object Repeatable extends Piece {
 
@@ -194,7 +203,7 @@ private[values] object Repeatable extends Piece {
   }
 }
 
-/** Conditions, and expressions that choose among values. They may have a value where an argument is NULL. */
+/** Conditions, and expressions that choose one of several values. They need not be NULL where an argument is NULL. */
 private[values] object PiecesOfConditions {
 
   def of(e: Expression): Option[Piece] = e match {

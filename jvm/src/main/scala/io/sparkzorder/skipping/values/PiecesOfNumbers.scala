@@ -66,7 +66,7 @@ private[values] object PiecesOfNumbers {
    */
   val NegatedDigits = 34
 
-  /** The piece, except that nothing is known of the results for a DECIMAL that Spark may round. */
+  /** The given piece. Nothing is known of the results for a DECIMAL that Spark may round. */
   private def unlessRounded(piece: Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       if (children.exists(isLong)) Extent.Anything else piece(call, children)
@@ -87,7 +87,7 @@ private[values] object PiecesOfNumbers {
 
   private def isNumber(e: Expression): Boolean = e.dataType.isInstanceOf[NumericType]
 
-  /** The exact value. Raises for NaN and infinities, because arithmetic with them keeps no order. */
+  /** The exact value. Raises for NaN and infinities, which keep no order: Infinity - Infinity is NaN. */
   private def exact(value: Any): BigDecimal = value match {
     case d: Decimal => d.toJavaBigDecimal
     case d: Double => new BigDecimal(d)
@@ -104,7 +104,7 @@ private[values] object PiecesOfNumbers {
         value.compareTo(BigDecimal.valueOf(greatest)) <= 0)
     }
 
-  /** A piece that depends on the type of its results. */
+  /** A piece that depends on the type of the call's results. */
   private def typed(piece: DataType => Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
       piece(call.expression.dataType)(call, children)
@@ -134,7 +134,7 @@ private[values] object PiecesOfNumbers {
                                            else Nil))
     })
 
-  /** A division whose divisor is never 0 and whose result fits into its type. */
+  /** A division. Nothing is known where the divisor may be 0, or where the result may not fit into its type. */
   private val divided: Piece = typed(t =>
     Ordered { c =>
       val values = ends(c)
@@ -173,7 +173,10 @@ private[values] object PiecesOfNumbers {
       })
   }
 
-  /** Like [[remainder]], for values that are not negative. The bounds have the scale of the results, and so its text. */
+  /**
+   * Like [[remainder]], for values that are not negative. The bounds have the scale of the results, so that their
+   * texts have the form of the texts of the results: 0.00 and not 0.
+   */
   private def decimalRemainder(t: DecimalType): Piece = {
     val most = new BigDecimal(BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE), t.scale)
     def value(bound: BigDecimal) =
@@ -191,7 +194,10 @@ private[values] object PiecesOfNumbers {
       otherwise = c => Some((value(BigDecimal.ZERO), value(divisor(c)))))
   }
 
-  /** Rounding at a constant place. At a negative place, an integer may be rounded beyond its type. */
+  /**
+   * Rounding at a constant place. At a negative place, the rounded integer may lie beyond its type: `round(127Y, -1)`
+   * would be 130, which is no TINYINT.
+   */
   private val rounded: Piece = typed(t =>
     Ordered { c =>
       require(c(1).isPoint)

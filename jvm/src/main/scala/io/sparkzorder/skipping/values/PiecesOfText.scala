@@ -14,8 +14,8 @@ import io.sparkzorder.skipping.values.Extent.Between
 import io.sparkzorder.skipping.values.Piece.{double, ends, isText, long, require, unknown}
 
 /**
- * Pieces for texts that are made of numbers and of other texts. Texts of one [[TextTemplate]] can be cut and
- * joined.
+ * Pieces for texts that are made of numbers and of other texts. Texts of one [[TextTemplate]] keep their order when
+ * they are cut or joined. Other texts need not: `a` is below `a!`, but with `z` behind both, `az` is above `a!z`.
  */
 private[values] object PiecesOfText {
 
@@ -158,7 +158,7 @@ private[values] object PiecesOfText {
     }
   }
 
-  /** A number from a text. Known only for texts of digits and of one length: they have the order of the numbers. */
+  /** The number that a text has. It is known only for texts of digits with one length: they have the numbers' order. */
   private def textNumber(to: DataType): Piece = Ordered { c =>
     val template = c.head.template.getOrElse(unknown)
     require(template.isDigits && template.length > 0 && template.length <= (to match {
@@ -185,7 +185,7 @@ private[values] object PiecesOfText {
       }
       Ordered(
         { c =>
-          // what comes after a text of unknown length could change the order
+          // a part behind a text of unknown length could change the order
           require(last == c.size - 1 && templates.init.forall(_.isDefined) ||
             templates.forall(_.isDefined))
           ends(c)
@@ -280,8 +280,10 @@ private[values] object PiecesOfText {
 }
 
 /**
- * The form of all texts of a set: they have one length, and at each place either the same ASCII character or
- * any of the ten digits. Such texts can be cut and joined without a change of their order.
+ * The form of all texts of a set. They have one length. At each place they have either the same ASCII character, or
+ * any of the ten digits. Such texts keep their order when they are cut or joined.
+ *
+ * @param places one byte for each place; the byte NUL stands for any digit
  */
 private[values] final class TextTemplate(private val places: Array[Byte]) {
   import TextTemplate.Digit
@@ -296,7 +298,7 @@ private[values] final class TextTemplate(private val places: Array[Byte]) {
 
   def slice(from: Int, until: Int): TextTemplate = new TextTemplate(places.slice(from, until))
 
-  /** The template after each occurrence of one character, which is no digit, was replaced. */
+  /** The template with `by` in the place of each occurrence of a character, which must be no digit. */
   def replaced(character: Byte, by: TextTemplate): TextTemplate =
     new TextTemplate(places.flatMap(b => if (b == character) by.places else Array(b)))
 

@@ -36,7 +36,7 @@ private[values] object PiecesOfTime {
     case _: DateDiff => Some(dates)
     case d: DateAddYMInterval if d.interval.isInstanceOf[Literal] => Some(dates)
     case d: DateAddInterval => d.interval match {
-        // with a part of less than a day, Spark adds the interval to the midnight of a zone
+        // An interval with hours or less is left out: Spark adds it to the midnight of a time zone.
         case Literal(i: CalendarInterval, _)
             if math.abs(i.months.toLong) < 120000 && i.microseconds == 0 =>
           Some(dates)
@@ -80,8 +80,8 @@ private[values] object PiecesOfTime {
       t.right match {
         case Literal(i: CalendarInterval, _) if i.months == 0 && i.days == 0 =>
           Some(Ordered(onlyFirst(inYears)))
-        // Spark adds the months in local time, makes an instant, and adds the days in local time again. The order
-        // is known only if there are no months or no days.
+        // Spark adds the months to the local time and makes an instant of the sum. Then it adds the days to the
+        // local time of this instant. The order is known only without months or without days.
         case Literal(i: CalendarInterval, _)
             if (i.months == 0 || i.days == 0) && math.abs(i.months.toLong) < 120000 =>
           Some(
@@ -134,8 +134,7 @@ private[values] object PiecesOfTime {
   // units of TIMESTAMPADD
   private val UnitsOfMonths = Set("MONTH", "QUARTER", "YEAR")
 
-  // the class that adds an interval to a timestamp has another name in newer Spark, so it is recognized by its
-  // name
+  // the class that adds an interval to a timestamp has two names, and each Spark line has only one of the classes
   private val plusInterval = Set("TimeAdd", "TimestampAddInterval")
 
   // ---- where values must lie
@@ -152,18 +151,16 @@ private[values] object PiecesOfTime {
   /** The ends as samples, for microseconds of the years 1 to 9999. */
   private[values] def inYears(low: Any, high: Any): Seq[Any] = within(Clocks.Micros)(low, high)
 
-  /**
-   * Samples of an interval of instants. An instant with the least local time and one with the greatest are in it.
-   */
+  /** Samples of an interval of instants, among them one with the least and one with the greatest local time. */
   private def instants(zone: ZoneId)(low: Any, high: Any): Seq[Any] = {
     inYears(low, high)
     new Clocks(zone).ends(long(low), long(high))
   }
 
   /**
-   * A function from the ends of an interval to samples of the interval. If the type of `argument` is a date or a
-   * time, the samples have the least and the greatest local time of the interval. For integers, the samples are
-   * the ends.
+   * Chooses how samples are made from the ends of an interval of an argument's values. If the argument is a date or
+   * a time, the samples have the least and the greatest local time of the interval. For integers, the samples are the
+   * ends.
    */
   private[values] def samplesOf(argument: Expression, zone: => ZoneId): (Any, Any) => Seq[Any] =
     argument.dataType match {
@@ -197,7 +194,7 @@ private[values] object PiecesOfTime {
     }
   }
 
-  /** A date plus or minus days. The results are not known if the sum may overflow. */
+  /** A date plus or minus days. Nothing is known of the results if the sum may overflow. */
   private val plusDays: Piece = Ordered { c =>
     Seq(c.last.low, c.last.high).foreach(n => require(math.abs(long(n)) < Int.MaxValue - 5000000L))
     inDays(c.head.low, c.head.high) +: ends(c.tail)
@@ -210,16 +207,16 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * A function that first computes a local time, and then returns the instant at which clocks of a zone show this
-   * local time. The local time must never fall while an argument rises, or never rise. The instants can break this
-   * order where clocks are set forward ([[Clocks.aroundGaps]]).
+   * A function that computes a local time, and returns the instant at which the clocks of a zone show this local
+   * time. While an argument grows, the local time must never fall, or must never rise. The instants can break this
+   * order where clocks are set forward ([[Clocks.aroundGaps]]), so the interval of results is widened there.
    *
    * @param micros the number of microseconds in one unit of the results
    * @param after microseconds that are added to the instant
-   * @param hasMonths true if the function adds months. Spark then sets the last day of a month for a day that the
-   *   month does not have, and keeps the time of the day. So 30 January, 22:00, plus one month is later than 31
-   *   January, 05:00, plus one month, which is 28 February, 05:00. The results are out of order by less than a day
-   *   of local time, which takes at most two days
+   * @param hasMonths true if the function adds months. If the month does not have the day, Spark takes the last day of
+   *   the month, and keeps the time of the day. So 30 January, 22:00, plus one month is 28 February, 22:00, but the
+   *   later 31 January, 05:00, plus one month is 28 February, 05:00. Such results are out of order by less than a
+   *   day of local time. Clocks take less than two days for it, so the interval of results is two days wider
    */
   private[values] def toInstants(
       zone: => ZoneId,
@@ -236,7 +233,7 @@ private[values] object PiecesOfTime {
         (Math.floorDiv(least + after, micros), Math.floorDiv(most + after, micros))
       })
 
-  /** CONVERT_TIMEZONE from a zone with one offset, so that the argument is an instant, shifted by this offset. */
+  /** CONVERT_TIMEZONE from a zone with a fixed offset. The argument is an instant, shifted by this offset. */
   private def fromFixed(from: ZoneId, to: ZoneId): Piece = Ordered { some =>
     val shift = new Clocks(from).local(0L)
     inYears(some.last.low, some.last.high)
@@ -245,9 +242,9 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * An interval of results. If a clock is set near the interval, results may break the order there, so the
-   * interval gets wider. A zone is at most 18 hours from UTC, so each of two results is at most 36 hours from the
-   * result that clocks without changes would give, and three days are enough.
+   * Widens an interval of results if a clock is set near the interval, because results may break the order there.
+   * A zone is at most 18 hours from UTC. So a result is at most 36 hours from the result of clocks that are never
+   * set, and two results are out of order by at most 72 hours.
    */
   private def aroundChanges(zones: ZoneId*)(low: Any, high: Any): (Any, Any) = {
     val (l, h) = (long(low), long(high))
@@ -266,7 +263,8 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * A function of days that keeps the order among days with the same `key`.
+   * A function of days that keeps the order among days with the same `key`. For days with several keys, the results
+   * lie from `least` to `greatest`.
    *
    * @param least the least result for any day
    * @param greatest the greatest result for any day
@@ -280,9 +278,10 @@ private[values] object PiecesOfTime {
     otherwise = _ => Some((least, greatest)))
 
   /**
-   * A function of the local time that keeps the order inside of each period.
+   * A function of the local time that keeps the order within each period.
    *
-   * @param all the least and the greatest result for any time, if they are known
+   * @param period its length in microseconds
+   * @param all the least and the greatest result for any time; None if they are not known
    */
   private def ofClock(
       time: Expression,
@@ -293,8 +292,8 @@ private[values] object PiecesOfTime {
     otherwise = _ => all)
 
   /**
-   * Cuts an interval at the changes of the clock, and returns the ends of all pieces as samples. The local times
-   * of each piece must lie in one period.
+   * Cuts an interval at the changes of the clock, and returns the ends of all pieces as samples. Raises if the local
+   * times of a piece lie in several periods.
    *
    * @param micros the number of microseconds in one unit of the values
    * @param period gives the number of the period of a local time
@@ -358,7 +357,7 @@ private[values] object PiecesOfTime {
 
   // ---- differences
 
-  /** A difference grows with one of the times and falls with the other, where the clock does not change. */
+  /** A difference of times. Where the clock does not change, it grows with one time and falls with the other. */
   private def difference(e: Expression, zone: => ZoneId): Ordered = Ordered { c =>
     c.zip(e.children).map {
       case (b, _) if b.isPoint => Seq(b.low)
@@ -371,10 +370,10 @@ private[values] object PiecesOfTime {
   }
 
   /**
-   * MONTHS_BETWEEN with a constant on one side. The results keep the order apart from two cases. The constant may
-   * be the last day of a month, and two last days are whole months apart: 2023-02-28 is 1.06 months before
-   * 2023-03-30, and 1.0 months before 2023-03-31. A result is then out of order by less than 4 days of 31. On a
-   * day on which a clock is set, a result is out of order by the hours of the change.
+   * MONTHS_BETWEEN with a constant on one side. The results keep the order, except in two cases. First, the constant
+   * may be the last day of a month, and two last days are whole months apart: 2023-02-28 is 1.06 months before
+   * 2023-03-30, but only 1.0 months before 2023-03-31. Such a result is out of order by less than 4/31 of a month.
+   * Second, on a day on which a clock is set, a result is out of order by the hours of the change.
    */
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def isBefore28th(time: Expression) = time match {

@@ -17,7 +17,7 @@ import org.apache.spark.unsafe.types.UTF8String
 /** A function of texts whose results are ordered longs. The texts are computed from the results. */
 private[values] trait ReadText extends ColumnFunction {
 
-  /** The texts for some results, of which there is at least one. */
+  /** The texts whose results are in `results`, which is not empty. */
   protected def texts(results: LongIntervals): Intervals
 
   final override def valuesFor(
@@ -31,7 +31,7 @@ private[values] trait ReadText extends ColumnFunction {
   }
 }
 
-/** The first place of a constant text in a text: the text begins with it if the place is 1. */
+/** INSTR: the first place of a constant part in a text. The text begins with the part if the place is 1. */
 private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
 
   override protected def texts(results: LongIntervals): Intervals =
@@ -42,8 +42,8 @@ private[values] final class PlaceOfPart(part: UTF8String) extends ReadText {
 }
 
 /**
- * Finds the texts that a cast reads as given integers: digits, with spaces, zeros or a sign before them or not,
- * and with anything behind them.
+ * Finds the texts that a cast reads as given integers. Such a text has the digits of the integer, perhaps behind
+ * spaces, a sign or zeros. Any text may follow the digits.
  */
 private[values] object WrittenIntegers extends WrittenIntegers(hasSpaces = false)
 
@@ -53,7 +53,7 @@ private[values] object SpacedIntegers extends WrittenIntegers(hasSpaces = true)
 private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extends ReadText {
   private val Powers = Iterator.iterate(1L)(_ * 10).take(19).toSeq
 
-  /** The greatest number of as many digits as a power of ten. */
+  /** The greatest long that has as many digits as the given power of ten. */
   private def nines(power: Long): Long =
     if (power > Long.MaxValue / 10) Long.MaxValue else power * 10 - 1
 
@@ -67,7 +67,7 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
     else Intervals.ofByteRanges(NoDigits ++ withZeros(few, digits) ++ numbers("", digits))
   }
 
-  /** Texts that begin with zeros, such as numbers of a fixed width. */
+  /** The texts that begin with zeros, such as numbers of a fixed width. */
   private def withZeros(
       results: LongIntervals,
       digits: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
@@ -86,8 +86,8 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   /** The texts that begin with numbers from some ranges. */
   private def numbers(before: String, ranges: Seq[(Long, Long)]): Seq[(ByteEnd, ByteEnd)] =
     if (hasSpaces) {
-      // A text with a space between its digits also lies between the texts of the ends of the range, unless the
-      // digits before the space are those of an end. Such texts are added.
+      // A text with a space between its digits lies between the texts of the ends of the range, too, unless the digits
+      // before the space are the first digits of an end: `1 23` is below `100`. Such texts are added.
       val begun = ranges.flatMap { case (low, high) => Seq(low, high).map(_.toString) }
         .flatMap(end => (1 until end.length).map(end.take(_))).distinct
       ranges.map(written(before, _)) ++ begun.flatMap(digits => noDigitBehind(before + digits))
@@ -99,7 +99,7 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   private def areFew(ranges: Seq[(Long, Long)]): Boolean =
     ranges.map { case (low, high) => math.min(high - low, MaxAlone) + 1 }.sum <= MaxAlone
 
-  /** The texts that begin with a number from a range, all of whose numbers have the same count of digits. */
+  /** The texts that begin with a number from a range. All numbers of the range have equally many digits. */
   private def written(before: String, range: (Long, Long)): (ByteEnd, ByteEnd) =
     (beginsWith(s"$before${range._1}")._1, beginsWith(s"$before${range._2}")._2)
 
@@ -109,7 +109,7 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   private val MaxZeros = 20
   private val MaxSpaced = 64
 
-  /** For at most this many numbers, the texts of longer numbers that begin with the same digits are excluded. */
+  /** For at most this many numbers, longer numbers with the same first digits are excluded: `50` for 5. */
   private val MaxAlone = 4L
 
   /** All texts that do not begin with a digit, such as those with a space or a sign. The empty text is no number. */
@@ -119,9 +119,9 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
 }
 
 /**
- * The texts that a cast to DATE or TIMESTAMP turns into given values. Spark accepts months and days with one digit
- * or two, or a text without them, and ignores spaces around the text. So the texts for some days are those that
- * begin with the year, with year and month, or with the whole date, in one of the spellings.
+ * Finds the texts that a cast to DATE or TIMESTAMP reads as given values. Spark accepts months and days of one digit
+ * or two, accepts a text without day or without month and day, and ignores spaces around the text. So the texts of
+ * some days begin with the whole date, with year and month, or with the year, in one of the spellings.
  *
  * @param isTime true for a cast to TIMESTAMP: the results are microseconds, and a text may name a time zone
  *   and may have no date
@@ -133,7 +133,7 @@ private[values] final class WrittenDates(isTime: Boolean) extends ReadText {
     if (results.size > MaxIntervals) ByteIntervals.all
     else {
       val days = results.ranges.map { case (low, high) =>
-        // the time zones of the text and of the session move a time by less than three days
+        // the time zones in the text and of the session move a time by less than three days
         if (isTime)
           (Math.floorDiv(low, MICROS_PER_DAY) - 3, Math.floorDiv(high, MICROS_PER_DAY) + 3)
         else (low, high)
@@ -170,7 +170,7 @@ private object WrittenDates {
   private def ended(text: String): Seq[Range] =
     Seq((from(text), until(text + "0")), (from(text + ":"), beginsWith(text).head._2))
 
-  /** Texts that begin with a space, a sign, a zero or a letter: they may give any day. */
+  /** Texts that do not begin with a digit from 1 to 9, but with a space, a sign, a zero or a letter: any day. */
   private val others: Seq[Range] =
     Seq((Intervals.Endless, until("1")), (from(":"), Intervals.Endless))
 
@@ -222,8 +222,8 @@ private object WrittenDates {
   }
 
   /**
-   * The spellings of a month or day, and whether any text may follow. No digit may follow `1`, because `12`
-   * is another month or day.
+   * The spellings of a month or day. The second value is true if any text may follow the spelling. For example, no
+   * digit may follow `1`, because `12` is another month or day.
    */
   private def spellings(n: Int): Seq[(String, Boolean)] =
     (f"$n%02d", true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
@@ -244,18 +244,17 @@ private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micro
     val ranges = results.ranges.flatMap { case (low, high) =>
       spellings(from(low)).zip(spellings(until(high)))
     }
-    // texts with a sign are always kept: years of more than four digits have a sign, and other years may
-    // have one
+    // Texts with a sign are always kept. A year of more than four digits has a sign, and another year may have one.
     Intervals.union(Intervals.ofByteRanges(ranges) +: Signs.map(s => Intervals.ofPrefix(Array(s))))
   }
 
-  // the positions of literal letters, such as the T between date and time, which are parsed in either case
+  // the positions of constant letters, such as the T between date and time. Spark parses them in either case
   private val letters = {
     val bytes = pattern.template.end('0').getBytes
     bytes.indices.filter(i => Character.isLetter(bytes(i).toInt))
   }
 
-  /** A text in each spelling of its letters. The order of the spellings is the same for all texts. */
+  /** An end with each spelling of its letters. The order of the spellings is the same for all ends. */
   private def spellings(end: ByteEnd): Seq[ByteEnd] =
     letters.foldLeft(Seq(end)) { (some, at) =>
       some.flatMap { e =>
@@ -277,8 +276,10 @@ private[values] final class ParsedText(pattern: TimePattern, zone: ZoneId, micro
     else ByteEnd(textOf(local(value * micros + micros - 1)(_.max)), inclusive = true)
 
   /**
-   * The local time of an instant. If clocks are changed near the instant, the least or greatest local time
-   * that could matter.
+   * The local time of an instant. If clocks are set near the instant, a local time two days earlier or later, so
+   * that no text is left out.
+   *
+   * @param end chooses the earlier or the later local time
    */
   private def local(instant: Long)(end: Seq[Long] => Long): Long =
     if (zone == null) instant
@@ -323,14 +324,14 @@ private[values] object ParsedText {
     }
   }
 
-  // other letters may have more than two spellings: K, k and the Kelvin sign, for example
+  // another letter may have more than two spellings, such as K, k and the Kelvin sign
   private val Letters = "TtZz".getBytes(US_ASCII).toSet
   private val MaxLetters = 3
 
   /**
-   * True for a pattern that begins with a field, and whose literal letters have two spellings each. A
-   * seventh field would be the fraction of a second, which Spark also parses with fewer digits, so such a
-   * pattern is refused.
+   * True for a pattern that begins with a field, and whose constant letters have two spellings each. A pattern with
+   * seven fields is refused, because the seventh is the fraction of a second. Spark also parses a fraction with
+   * fewer digits than the pattern has.
    */
   private def isPlain(p: TimePattern): Boolean = {
     val letters = p.template.end('0').getBytes.filter(b => Character.isLetter(b.toInt))

@@ -17,8 +17,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.skipping.values.Extent.{Anything, Between, OnlyNull}
 
 /**
- * The values with some results could not be found. The message names the part of the expression that is the
- * reason.
+ * A search did not find out which values have the wanted results. The message names the part of the expression
+ * that is the reason.
  */
 private[sparkzorder] final class NotSearched(reason: String) extends Exception(reason)
 
@@ -48,7 +48,8 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
       val (least, greatest) =
         known.map(r => (r.least, r.greatest)).getOrElse(usual(variable.dataType))
       val judge = new Judge(results.coarser, ofNulls, domain)
-      // a file may hold values outside of the searched range, which are tested as a whole
+      // A file may hold values outside of the searched range. The values below it are tested as one interval, and
+      // the values above it as another.
       val isBeyond = !known.exists(_.isOfAllFiles)
       val below = if (isBeyond && least > all._1) Seq((all._1, least - 1)) else Nil
       val above = if (isBeyond && greatest < all._2) Seq((greatest + 1, all._2)) else Nil
@@ -68,7 +69,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     val triesAll = cuts.mayReachAll(least, greatest)
     val maxWithoutGain = if (triesAll) MaxSteps else MaxStepsWithoutGain
     val open = mutable.Queue((least, greatest))
-    // intervals with unknown results, such as dates that no calendar has; those near zero are cut first
+    // Intervals with unknown results, such as days after the year 9999. Intervals near zero are cut first.
     val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
     var (steps, guesses, isOut) = (0, 0, false)
     while ((open.nonEmpty || vague.nonEmpty && guesses < MaxGuesses) && steps < MaxSteps &&
@@ -112,10 +113,10 @@ private[sparkzorder] object SearchedFunction {
   /** The search ends after this many intervals, and includes the rest. */
   private[values] val MaxSteps = 16384
 
-  /** The greatest number of intervals with unknown results that are cut, if every function is known. */
+  /** At most so many intervals with unknown results are cut, if every function is known. */
   private val MaxGuesses = 1024
 
-  /** If this many intervals excluded nothing, the search ends, unless all days can be tried. */
+  /** The search ends after this many intervals if none was excluded, unless the results of all days can be tried. */
   private val MaxStepsWithoutGain = 2048
 
   /** The values that are searched where the range of the files is not known. */
@@ -128,7 +129,7 @@ private[sparkzorder] object SearchedFunction {
     }
   }
 
-  /** A range, cut where the years 1 to 9999 begin and end, for which [[PiecesOfTime]] knows results. */
+  /** A range, cut where the years 1 to 9999 begin and end. [[PiecesOfTime]] knows results only for these years. */
   private def inCalendar(t: DataType)(range: (Long, Long)): Seq[(Long, Long)] = {
     val starts = (t match {
       case DateType => Seq(Clocks.Days._1, Clocks.Days._2 + 1)
@@ -142,14 +143,14 @@ private[sparkzorder] object SearchedFunction {
   private[values] val In = 1
   private val Unsure = 2
 
-  /** A part of an expression, for an explanation. */
+  /** The SQL of a part of an expression, shortened for a message. */
   def textOf(e: Expression): String =
     Try(e.sql).getOrElse(e.toString) match {
       case long if long.length > 200 => long.take(200) + ".."
       case text => text
     }
 
-  /** Decides by the results of some values whether all, none or some of the values are included. */
+  /** Decides, by the extent of the results of an interval, whether none, all or some of its values are wanted. */
   private[values] final class Judge(wanted: Intervals, ofNulls: Boolean, domain: ComparisonDomain) {
     private val others = wanted.complement
 
@@ -180,10 +181,10 @@ private[sparkzorder] object SearchedFunction {
 }
 
 /**
- * Where an interval is cut: near its middle, and where results of functions are likely to change, such
- * as at the beginning of a day.
+ * Chooses the value at which an interval is cut: near the middle, and where results of functions are likely to
+ * change, such as the beginning of a day.
  *
- * @param units lengths, descending. The cut is a multiple of the greatest unit that has a multiple there
+ * @param units lengths, descending. The cut is a multiple of the greatest unit that has a multiple in the interval
  * @param clocks of the zone in which days begin; null if the values are no times
  * @param micros the number of microseconds in one unit of the values
  * @param areOfDays true if all values of one day have the same result, and the results do not have the order of the
@@ -195,13 +196,13 @@ private final class Cuts(
     micros: Long,
     areOfDays: Boolean = false) {
 
-  /** True if an interval has so few days that the result of each of them can be looked at. */
+  /** True if an interval has so few days that the search can evaluate each day. */
   def mayReachAll(low: Long, high: Long): Boolean = areOfDays && high - low >= 0 &&
     (high - low) / (MICROS_PER_DAY / micros) < SearchedFunction.MaxSteps / 2
 
   /** The first value of the upper part. */
   def apply(low: Long, high: Long): Long = {
-    // rounded up, so that it is above `low`
+    // the middle is rounded up, so that it is above `low`
     val middle = low + ((high - low) >>> 1) + ((high - low) & 1)
     if (units.isEmpty || high - low < 0) middle
     else {
@@ -255,9 +256,11 @@ private object Cuts {
 }
 
 /**
- * A function of a column of texts. The texts with wanted results are found by search, as for
- * [[SearchedFunction]]: the texts with one beginning are excluded if none of their results is wanted, are
- * included if all are, and are divided by their next character otherwise.
+ * A function of a column of texts. The texts with wanted results are found by search, as in [[SearchedFunction]].
+ * The search asks for the results of all texts with one beginning. The texts are excluded if none of the results is
+ * wanted, and included if all are. Otherwise they are divided by their next character.
+ *
+ * @param known another function that finds all texts with wanted results, and perhaps other texts
  */
 private[skipping] final class SearchedTexts private (
     e: Expression,
@@ -296,7 +299,7 @@ private[skipping] final class SearchedTexts private (
     def isInFiles(text: String) = inFiles match {
       case Some(files: ByteIntervals) =>
         val (low, high) = range(text)
-        // `high` itself does not begin with `text`, so at worst a beginning is searched in vain
+        // `high` itself does not begin with `text`. If a file has only `high`, the beginning is searched in vain.
         high.isEndless || files.overlaps(low.value, high.value)
       case _ => true
     }
@@ -320,7 +323,7 @@ private[skipping] final class SearchedTexts private (
           val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
           if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
             included += ((whole, whole))
-          // texts whose next character is not plain
+          // texts whose next character is not plain: NUL, or DEL and all bytes above it
           included += ((whole.outside, next(text, 1).copy(inclusive = false)))
           included += ((next(text, 127), all._2))
           open ++= (1 until 127).map(c => text + c.toChar).filter(isInFiles)

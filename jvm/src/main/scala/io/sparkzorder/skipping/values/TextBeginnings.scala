@@ -21,10 +21,10 @@ import io.sparkzorder.skipping.values.Piece.{isText, require, unknown}
 private[values] final case class TextStart(text: String, isWhole: Boolean) {
   def length: Int = text.length
 
-  /** The known beginning of the substring of `count` characters from the index `from` on. */
+  /** What is known of the substring of `count` characters from the index `from` on. Raises if nothing is known. */
   def slice(from: Int, count: Int): TextStart = {
     require(from >= 0 && count >= 0 && (isWhole || from <= length))
-    // the sum of two lengths may be no INT
+    // the sum may be too large for an INT
     val until = math.min(length.toLong, from.toLong + count).toInt
     TextStart(text.slice(from, until), isWhole || length - from >= count)
   }
@@ -42,7 +42,7 @@ private[values] final case class TextStart(text: String, isWhole: Boolean) {
 
 private[values] object TextStart {
 
-  /** True for the characters of one byte, except the first of them, NUL, and the last, DEL. */
+  /** True for ASCII, except NUL, which marks digits in templates, and DEL, so that a next ASCII character exists. */
   def isPlain(c: Int): Boolean = c > 0 && c < 127
 
   /** All texts that begin with the plain characters at the start of `text`. There must be at least one. */
@@ -76,12 +76,15 @@ private[values] object TextStart {
 }
 
 /**
- * Computes how the result of a function begins if only the beginning of its argument is known. The rest of
- * the argument may be anything, also bytes that are not valid UTF-8.
+ * Pieces that compute the beginning of a function's result from the beginning of its argument. The rest of the
+ * argument may be anything, also bytes that are not valid UTF-8.
  */
 private[values] object TextBeginnings {
 
-  /** The children of an expression that are texts, and the piece that uses their beginnings. */
+  /**
+   * The parts of an expression that are texts, and the piece that uses their beginnings; None for another function.
+   * A part need not be a child of the expression, as in `split(c, ',')[0]`.
+   */
   def of(e: Expression): Option[(Seq[Expression], Piece)] =
     Try(known(e)).toOption.flatten.filter { case (parts, _) =>
       parts.forall(p => isText(p.dataType))
@@ -160,7 +163,7 @@ private[values] object TextBeginnings {
     }
   }
 
-  /** The limit of a split that does not limit the number of parts. */
+  /** The limit of a SPLIT that returns all parts. */
   private object All {
     def unapply(e: Expression): Boolean = e match {
       case Literal(n: Int, _) => n < 0
@@ -249,7 +252,7 @@ private[values] object TextBeginnings {
         var isOpen = false
         some.zipWithIndex.foreach { case (child, i) =>
           if (!isOpen) {
-            // nothing is known after a text that CONCAT_WS may leave out
+            // CONCAT_WS leaves a NULL out, so nothing is known from a text on that may be NULL
             val start = TextStart.of(child).filter(_ => mark.isEmpty || !isNullable(child))
             if (i > 0 && start.isDefined) mark.foreach(text ++= _)
             start.foreach(text ++= _.text)
@@ -267,7 +270,7 @@ private[values] object TextBeginnings {
   private val upper = (c: Char) => if (c >= 'a' && c <= 'z') (c - 32).toChar else c
   private val lower = (c: Char) => if (c >= 'A' && c <= 'Z') (c + 32).toChar else c
 
-  /** The known result ends before the first character that may separate words by other rules than a space. */
+  /** INITCAP. The known result ends before the first character other than a letter or space: a word may begin there. */
   private def capitals(s: TextStart): TextStart = {
     val known = s.text.takeWhile(c => c == ' ' || isLetter(c))
     val words = known.indices.map { i =>
@@ -278,7 +281,7 @@ private[values] object TextBeginnings {
 
   private def isLetter(c: Char): Boolean = c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 
-  /** The beginning without its last characters if these may be the first part of a mark. */
+  /** The beginning without its last characters, if a mark may begin with these. */
   private def beforeMark(s: TextStart, mark: String): TextStart = {
     val torn = (1 until mark.length).reverse.find(n => s.text.endsWith(mark.take(n))).getOrElse(0)
     if (s.isWhole) s else s.copy(text = s.text.dropRight(torn))

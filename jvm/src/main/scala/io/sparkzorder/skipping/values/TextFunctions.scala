@@ -14,8 +14,9 @@ import org.apache.spark.unsafe.types.UTF8String
 import io.sparkzorder.index.ByteValues
 
 /**
- * Functions of a column of texts. An interval of texts has texts of any kind, and tells little about their
- * results. So these functions compute from the wanted results which texts have them.
+ * Functions of a column of texts. Between two texts there are texts of nearly any kind, so an interval of texts tells
+ * little of the results. These functions work in the other direction: they compute from the wanted results which
+ * texts have such a result.
  */
 private[sparkzorder] object TextFunctions {
 
@@ -82,22 +83,23 @@ private[sparkzorder] object TextFunctions {
   }
 
   /**
-   * True if the texts that the function returns may include texts whose result is not wanted. A search may then
-   * find fewer texts.
+   * True if the function returns many texts whose result is not wanted. A search may then find fewer texts. For
+   * example, `left(s, instr(s, ' ') - 1) = 'a'` is true for `a b`, but [[Beginning]] returns all texts that begin
+   * with `a`.
    */
   def isApproximate(function: ColumnFunction): Boolean = function match {
     case Beginning | _: Trimmed | _: ChangedCase => true
     case _ => false
   }
 
-  /** True for a beginning whose length depends on the text, such as the text up to the first space. */
+  /** True for a beginning of `text` whose length depends on the text, such as the part before the first space. */
   def isBeginning(call: Expression, text: Expression): Boolean = call match {
     case Substring(some, Literal(0 | 1, _), length) =>
       some.semanticEquals(text) && !length.foldable && isPlace(length, text)
     case _ => false
   }
 
-  /** True for a number that is NULL only where the text is NULL. */
+  /** True for a number that can be NULL only where the text is NULL. */
   private def isPlace(e: Expression, text: Expression): Boolean = e match {
     case Literal(value, _) => value != null
     case same if same.semanticEquals(text) => true
@@ -175,8 +177,8 @@ private[values] trait ChangedText extends ColumnFunction {
 }
 
 /**
- * A function whose result is a beginning of its text, of any length. Bytes that are not valid UTF-8 may be
- * replaced by another character in the result.
+ * A function whose result is a beginning of its text, of any length. In the result, another character may stand in
+ * the place of bytes that are not valid UTF-8.
  */
 private[values] object Beginning extends ChangedText {
 
@@ -197,8 +199,8 @@ private[values] object Beginning extends ChangedText {
   private def until(low: ByteEnd, high: ByteEnd): ByteEnd = {
     val plain = high.value.takeWhile(_ >= 0)
     val isPlain = plain.length == high.value.length
-    // A result may be a shorter beginning of the greatest result. Its text may go on with any characters,
-    // and so may lie above the greatest result.
+    // A result may be a shorter beginning of the greatest result. The text of such a result may go on with any
+    // characters, and so may lie above the greatest result: `az` has the result `a`, which is below `ab`.
     val lengths = if (isPlain && !high.inclusive) 0 until plain.length else 0 to plain.length
     val shortest =
       if (low.isEndless) lengths.headOption
@@ -215,8 +217,8 @@ private[values] object Beginning extends ChangedText {
 }
 
 /**
- * A substring from the character number `from` on. If all texts of the table agree in the characters before,
- * the substrings have the order of the texts.
+ * A substring of `count` characters from character number `from` on. If all texts of the table agree in the
+ * characters before, the substrings have the order of the texts.
  */
 private[skipping] final class LaterCharacters(call: Expression, from: Int, count: Int)
     extends ChangedText {
@@ -242,14 +244,14 @@ private[skipping] final class LaterCharacters(call: Expression, from: Int, count
   }
 }
 
-/** @param leading what the function removes at the beginning of a text, any number of times; may be empty */
+/** @param leading what the function removes, any number of times, at the beginning of a text; empty for RTRIM */
 private[values] final class Trimmed(leading: Seq[Array[Byte]]) extends ChangedText {
 
   override protected def texts(results: ByteIntervals): Intervals =
     Intervals.union(Beginning.of(results) +: leading.map(Intervals.ofPrefix))
 }
 
-/** A text between two constant texts. */
+/** The text of the column, with a constant text before it and another behind it. */
 private[values] final class Joined(before: Array[Byte], after: Array[Byte]) extends ChangedText {
 
   override protected def texts(results: ByteIntervals): Intervals = {
@@ -258,7 +260,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
       case _ => Nil
     }
     val beginnings = withBefore.map { case (low, high) =>
-      // all ends begin with `before`, except the upper end of all texts that begin with `before`
+      // each end begins with `before`, except the upper end of all texts that begin with `before`
       def rest(end: ByteEnd) =
         if (end.isEndless || !end.value.startsWith(before)) Intervals.Endless
         else end.copy(value = end.value.drop(before.length))
@@ -320,8 +322,8 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     }
 
   /**
-   * The least string whose first `count` characters are not below an end. All strings that share `count`
-   * characters with the end have the same result.
+   * The end of the strings whose first `count` characters are not below an end; None if there are no such strings.
+   * All strings that share `count` characters with the end have the same result.
    */
   private def from(low: ByteEnd): Option[ByteEnd] = sharedWith(low) match {
     case Some((shared, isAll)) if !(isAll && low.inclusive) =>
@@ -347,7 +349,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
       else Some((shared.getBytes, shared.numBytes == end.value.length))
     }
 
-  // True for an end that stops inside of a character, as an end that was made from bytes may do.
+  /** True for an end that stops within a character. The end of a prefix is made from bytes, and may do so. */
   private def isTorn(end: ByteEnd): Boolean =
     !end.isEndless && whole(end.value).length < end.value.length
 

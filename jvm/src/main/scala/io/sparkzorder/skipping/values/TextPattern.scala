@@ -4,7 +4,7 @@
 package io.sparkzorder.skipping.values
 
 /**
- * The beginning that a LIKE pattern requires of a text.
+ * The beginning that a LIKE pattern, or a regular expression, requires of a text.
  *
  * @param text the beginning that all matching texts share
  * @param extent what the pattern requires of the rest of a text
@@ -24,7 +24,8 @@ private[sparkzorder] object LikePattern {
   case object Part extends Extent
 
   /**
-   * None for patterns that Spark rejects, and for patterns that do not fix the beginning of a text.
+   * The beginning that a LIKE pattern requires; None for a pattern that Spark rejects, or that begins with a
+   * wildcard.
    */
   def of(pattern: String, escape: Char): Option[LikePattern] = {
     val text = new StringBuilder
@@ -46,8 +47,8 @@ private[sparkzorder] object LikePattern {
     val rest = if (i < pattern.length) pattern.substring(i) else ""
     val extent =
       if (rest.isEmpty) Whole else if (rest == "%") Beginning else Part
-    // Spark decodes bytes that are not valid UTF-8 to this character, so the pattern may have had
-    // other bytes in its place
+    // Spark decodes bytes that are not valid UTF-8 to this character. So a matching text may have other bytes in
+    // its place.
     val usable = isLegal && text.indexOf("\uFFFD") < 0 && (text.nonEmpty || extent == Whole)
     if (usable) Some(LikePattern(text.toString, extent)) else None
   }
@@ -61,7 +62,7 @@ private[sparkzorder] object RegexPattern {
   /** The characters after `^`: each text in which the expression is found begins with them. None without any. */
   def of(pattern: String): Option[LikePattern] =
     if (!pattern.startsWith("^") || pattern.contains('|') || pattern.contains('\uFFFD')) None
-    // Java replaces the text after this mark before it looks at repetitions
+    // Java rewrites the text behind this mark before it reads repetitions
     else if (pattern.contains("\\Q")) None
     else {
       val text = new StringBuilder

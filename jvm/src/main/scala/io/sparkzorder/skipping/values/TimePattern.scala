@@ -17,8 +17,8 @@ import io.sparkzorder.skipping.values.Piece.{ends, long, onlyFirst, require, unk
 /**
  * A pattern of dates and times in which each field has a fixed width.
  *
- * @param fields in the order of the text
- * @param template the template of the texts for times in the years 1 to 9999
+ * @param fields in the order in which they stand in the text
+ * @param template the template of the texts of times in the years 1 to 9999
  */
 private[values] final class TimePattern private (
     val fields: Seq[TimePattern.Field],
@@ -28,7 +28,7 @@ private[values] final class TimePattern private (
   /** The level of the first field in the text. */
   def first: Int = fields.head.level
 
-  /** True if texts have the order of the times, for times that agree in all units coarser than the first field. */
+  /** True if the texts of times that agree in all units coarser than the first field have the order of the times. */
   def isSorted: Boolean = {
     var finest = first - 1
     fields.forall { f =>
@@ -68,9 +68,9 @@ private[values] final class TimePattern private (
   }
 
   /**
-   * Moves each field of a text into its bounds, so that the result is the text of a valid time. The order is
-   * kept: every valid time that is not before the given text is not before the result, and every valid time that
-   * is not after the given text is not after the result.
+   * The text of the valid time next to a text, which need not be the text of a valid time. For example, 2023-06-57
+   * becomes 2023-06-30. The order is kept: a valid time whose text is not below the given text is not before the
+   * result, and one whose text is not above the given text is not after the result.
    */
   def clamped(text: UTF8String): UTF8String = {
     val bytes = text.getBytes.clone()
@@ -83,7 +83,7 @@ private[values] final class TimePattern private (
         if (f.level == 2) YearMonth.of(year, month).lengthOfMonth.toLong
         else if (f.level == Fraction) read
         else Most(f.level)
-      // the year 0 is a year
+      // 0000 is a year for Spark, but 00 is neither a month nor a day
       val least = if (f.level == 1 || f.level == 2) 1L else 0L
       if (beyond == 0) beyond = if (read > most) 1 else if (read < least) -1 else 0
       val nines = if (f.level == Fraction) math.pow(10, f.width.toDouble).toLong - 1 else most
@@ -106,7 +106,7 @@ private[values] object TimePattern {
   private val Fraction = 6
   private val Most = Seq(9999L, 12L, 31L, 23L, 59L, 59L)
 
-  /** Parses a pattern of the fields yyyy, MM, dd, HH, mm, ss and one to six S; None if it has other fields. */
+  /** Parses a pattern of the fields yyyy, MM, dd, HH, mm, ss and one to six S; None for any other pattern. */
   def of(pattern: String): Option[TimePattern] = {
     val fields = Seq.newBuilder[Field]
     val text = new StringBuilder
@@ -116,7 +116,7 @@ private[values] object TimePattern {
       val c = pattern(i)
       if (c == '\'') {
         val end = pattern.indexOf('\'', i + 1)
-        // two quotes in a row mean one quote character, which is not supported
+        // two quotes in a row are one quote character, which this reader does not support
         if (end <= i + 1) known = false
         else {
           val quoted = pattern.substring(i + 1, end)
@@ -181,8 +181,8 @@ private[values] object TextsOfTime {
     } else pattern(format).map(formatted(time, _, zone, micros))
 
   /**
-   * True for a pattern whose text does not change during a day, but whose texts do not have the order of days,
-   * such as a pattern for the names of days.
+   * True for a pattern whose text is the same for all times of a day, but whose texts do not have the order of the
+   * days. An example is the name of the day of the week.
    */
   def isOfDays(format: Expression): Boolean = format match {
     case Literal(text: UTF8String, _) if !isLegacy && !pattern(format).exists(_.isSorted) =>
@@ -220,7 +220,7 @@ private[values] object TextsOfTime {
     long(b.low) >= Clocks.Micros._1 / unit && long(b.high) <= Clocks.Micros._2 / unit
   }
 
-  /** The period within which texts have the order of the times, if their first field has this level. */
+  /** The number of the period of a local time. If the first field has `level`, texts of one period keep the order. */
   private def before(level: Int): Long => Long = level match {
     case 1 => local => yearOf(Math.floorDiv(local, MICROS_PER_DAY))
     case 2 => local => monthOf(Math.floorDiv(local, MICROS_PER_DAY))
@@ -243,7 +243,7 @@ private[values] object TextsOfTime {
       case _ => None
     }
 
-  /** Dates or times that are read from texts, which all have one of the patterns. */
+  /** Reads dates or times from texts. Nothing is known unless all texts of an interval have one of the patterns. */
   def read(
       patterns: Seq[TimePattern],
       to: DataType,

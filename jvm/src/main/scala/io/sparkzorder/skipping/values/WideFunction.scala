@@ -20,8 +20,8 @@ import io.sparkzorder.skipping.values.Extent.Between
  * results lie in one interval form one interval, too. Bisection finds the ends of the interval of values.
  *
  * @param call Spark's result for an unscaled value. It may throw far from 0, where Spark raises an error or
- *   gives NULL. Such values are treated as if they had every result
- * @param limit values above `limit` and below `-limit` are also treated as if they had every result
+ *   returns NULL. Such values are always kept
+ * @param limit values above `limit` and below `-limit` are always kept, too
  */
 private[sparkzorder] final class WideFunction(
     call: BigInteger => LiteralPosition,
@@ -56,13 +56,13 @@ private[sparkzorder] final class WideFunction(
     start.filter(_.compareTo(last) <= 0).map(low => (end(low), end(last)))
   }
 
-  /** The least value whose result has a property. The results of all greater values must have it, too. */
+  /** The least value whose result has a property; None without such a value. All greater values must have it, too. */
   private def first(has: LiteralPosition => Boolean): Option[BigInteger] =
     if (has(call(least))) Some(least)
     else if (!has(call(greatest))) None
     else Some(boundary(least, greatest)(v => has(call(v))))
 
-  /** The value farthest from 0 for which Spark has a result, among the values from 0 to `to`. */
+  /** Among the values from 0 to `to`, the value farthest from 0 for which Spark has a result. */
   private def farthest(to: BigInteger): BigInteger = {
     def fails(v: BigInteger) =
       try {
@@ -209,8 +209,8 @@ private[sparkzorder] final class SearchedDecimals(
   private val domain = ComparisonDomain.of(e.dataType).orNull
   private val most = BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE)
 
-  // The greatest value of the search. Spark may round the results of these functions for values of more
-  // digits, so a search among such values would exclude nothing.
+  // The greatest value of the search. For values of more digits, Spark may round the results of these two
+  // functions, so a search among such values would exclude nothing.
   private val searched = e.collectFirst { case n @ (_: UnaryMinus | _: Abs) => n }.fold(most)(_ =>
     most.min(BigInteger.TEN.pow(PiecesOfNumbers.NegatedDigits).subtract(BigInteger.ONE)))
 
