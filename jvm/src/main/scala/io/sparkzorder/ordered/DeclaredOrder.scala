@@ -20,7 +20,7 @@ import io.sparkzorder.expressions.ZOrderByValue
 import io.sparkzorder.util.NameList
 
 /**
- * The order in which rows are written into a table, as declared by SORT BY.
+ * The order in which rows are written into a table, as SORT BY or a table property declares it.
  *
  * @param columns the name parts of each ordering column; empty only for [[DeclaredOrder.auto]]
  * @param lexical true to sort rows by the first column, then by the second and so on; false to order rows
@@ -39,9 +39,9 @@ private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], l
   private def word: String = if (lexical) Lexical else ZOrder
 
   /**
-   * The table properties that declare this order: our properties, and two that Impala and Hive read. In the list
-   * of Impala and Hive, names are separated by commas and not quoted. So an order with a nested field, or with a
-   * comma in a name, has only our properties.
+   * The table properties that declare this order: our properties, and two that Impala and Hive read. Impala and Hive
+   * separate names by commas and do not quote them. So an order with a nested field, or with a comma in a name, has
+   * only our properties.
    */
   def properties: Map[String, String] = {
     val own = Map(Settings.Columns.propertyKey -> text, Settings.Order.propertyKey -> word)
@@ -79,13 +79,13 @@ private[sparkzorder] object DeclaredOrder {
   val propertyKeys: Seq[String] =
     Seq(Settings.Columns.propertyKey, Settings.Order.propertyKey, ImpalaColumns, ImpalaOrder)
 
-  /** Splits the value of the property `zorder.columns`: names separated by commas and quoted as in SQL. */
+  /** The names in the property `zorder.columns`, which are separated by commas and quoted as in SQL. */
   def split(text: String): Seq[String] = NameList.split(text)
 
   /**
-   * The declared order of a table: from our properties, else from Impala's, else from Spark's CLUSTER BY.
-   * Options of the table count like properties, because `saveAsTable` stores the options of the writer
-   * there.
+   * The declared order of a table: from our properties, else from Impala's, else from Spark's CLUSTER BY; None if
+   * none of them is there. Options of the table count like properties, because `saveAsTable` stores the options of
+   * the writer there. If both declare an order, the properties count.
    */
   def of(table: CatalogTable): Option[DeclaredOrder] =
     of(table.storage.properties ++ table.properties)
@@ -142,10 +142,10 @@ private[sparkzorder] final case class DeclaredWrite(
   def isByColumns: Boolean = order.lexical || order.columns.size == 1
 
   /**
-   * The keys by which the rows are sorted without a grid.
+   * The keys by which the rows are sorted if no grid is used.
    *
    * @param columns the ordering columns
-   * @param why the reason that EXPLAIN shows, unless the rows are sorted by the columns themselves
+   * @param why why no grid is used. EXPLAIN shows this reason, unless the rows are sorted by the columns themselves
    */
   def byValue(columns: Seq[Expression], why: String = "no grid is stored"): Seq[DeclaredKey] =
     if (isByColumns)
@@ -158,8 +158,8 @@ private[sparkzorder] final case class DeclaredWrite(
     }
 
   /**
-   * The keys for a write that is nested in another command. They sort the rows by value, until the nested
-   * write is planned and chooses other keys.
+   * The keys for a write that is nested in another command. They sort the rows by their values. A nested write that
+   * is planned later may replace them by other keys.
    */
   def nested(columns: Seq[Expression]): Seq[DeclaredKey] =
     if (order.lexical) byValue(columns)

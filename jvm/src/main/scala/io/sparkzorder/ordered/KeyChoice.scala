@@ -35,8 +35,8 @@ import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.plans.Repeatability
 
 /**
- * Chooses how the rows of one write are ordered: the way of ordering (`sort`, `cells` or `sampled`), and
- * whether the key comes from the stored grid, from a sample or from the values.
+ * Chooses how the rows of one write are ordered: by which grade (`sort`, `cells` or `sampled`), and by a key from the
+ * stored grid, from a sample or from the values.
  *
  * @param columns the ordering columns, from the output of `query`
  * @param query the rows of the write
@@ -54,8 +54,7 @@ private[ordered] final class KeyChoice(
   private val clause = s"the order is ${declared.order.clause}"
 
   /**
-   * @param stored reads the stored grid of the table, if the table has one; evaluated only if it may be
-   *   used
+   * @param stored reads the stored grid of the table; None if there is none. Evaluated only if the grid may be used
    */
   def choose(stored: => Option[StoredGrid]): OrderKey =
     if (declared.order.lexical) OrderKey(declared.byValue(columns), None)
@@ -148,8 +147,8 @@ private[ordered] final class KeyChoice(
    * The number of buckets of the shuffle, and the number of partitions of a bucket. There are several
    * partitions for each file, so that neighbouring partitions can be merged to the right size.
    *
-   * A task writes at least one file for each folder of its bucket, so more buckets (with fewer folders each)
-   * make fewer small files. With fewer buckets, an INSERT whose rows are all in one folder has more partitions.
+   * A task writes at least one file for each folder of its bucket. More buckets have fewer folders each, and so make
+   * fewer small files. With fewer buckets, more partitions are left for an INSERT whose rows are all in one folder.
    *
    * @param files the expected number of files
    * @param folders the known number of folders of the table
@@ -200,9 +199,9 @@ private object KeyChoice {
   val MaxBuckets = 128
 
   /**
-   * Spark records the exact size of each shuffle partition only if there are at most 2,000 partitions
-   * (`spark.shuffle.minNumPartitionsToHighlyCompress`). Without the sizes, AQE can neither merge nor split
-   * partitions.
+   * The greatest number of partitions of the shuffle. Spark records the exact size of each shuffle partition only if
+   * there are at most 2,000 partitions (`spark.shuffle.minNumPartitionsToHighlyCompress`). Without the sizes, AQE can
+   * neither merge nor split partitions.
    */
   val MaxPartitions = 1024
 
@@ -234,7 +233,7 @@ private[ordered] object ExpectedSize {
   private def size(plan: LogicalPlan): Double =
     math.max(1.0, plan.stats.sizeInBytes.toDouble)
 
-  /** True if the query partitions its rows itself: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
+  /** True if the query itself partitions its rows: by ORDER BY, or by a hint such as COALESCE or REBALANCE. */
   def hasOwnPartitions(query: LogicalPlan): Boolean = query match {
     case _: RepartitionOperation | _: RebalancePartitions => true
     case s: Sort => s.global || hasOwnPartitions(s.child)
@@ -256,7 +255,8 @@ private[ordered] object CurveOfInput {
 
   /**
    * Why the query must not be read twice; None if it may. A second read of a join or an aggregate would be
-   * slow. A second read of a query that may return other rows would make ranks that do not fit the rows.
+   * slow. A query that may return other rows when it is read again must not be read twice either: the ranks would
+   * not fit the rows.
    */
   def obstacle(query: LogicalPlan): Option[String] =
     query.collectFirst {

@@ -29,8 +29,8 @@ import io.sparkzorder.ordering.OrderedType
  *
  * Every V1 write of Spark runs as a [[V1WriteCommand]]: INSERT, `insertInto`, `saveAsTable` and `save`, also
  * over Connect and for tables in Hive's format. This rule runs just before the batch in which Spark's own
- * rule `V1Writes` adds a sort by the partition columns. `V1Writes` adds no sort if the sort order of the rows
- * begins with these columns.
+ * rule `V1Writes` adds a sort by the partition columns. `V1Writes` adds no sort if the rows are already sorted by
+ * these columns first. So the sort of this rule begins with them.
  *
  * A write never fails because of its declared order. Where the order cannot be used, the rule warns
  * and leaves the write as it is.
@@ -53,7 +53,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     attempt(write, table) {
       OrderedQuery.mark(write.query) match {
         case Some(OrderedQuery.Complete) => write
-        // the rule has put the key on the query of a CREATE TABLE AS SELECT, see `ordered(create)`
+        // `ordered(create)` has put the key on the query of a CREATE TABLE AS SELECT
         case Some(OrderedQuery.KeyOnly(keys, query)) =>
           val chosen = DeclaredWrite.nestedIn(keys).fold(OrderKey(keys, None)) {
             case (declared, columns) => key(declared, columns, table, write, query)
@@ -72,9 +72,9 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
   }
 
   /**
-   * Marks the query of a CREATE TABLE AS SELECT with the sort key. The nested write does not know the
-   * table, so the key is put on the query here. Spark plans the nested write separately, and there the rule
-   * adds the partition columns.
+   * Sorts the query of a CREATE TABLE AS SELECT by the marked key. Spark plans the write of this command later and
+   * apart, as a nested write that does not know the table. There this rule finds the mark and adds the partition
+   * columns.
    */
   private def ordered(create: CreateDataSourceTableAsSelectCommand): LogicalPlan =
     attempt(create, Some(create.table)) {
@@ -126,7 +126,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     try body
     catch {
       case NonFatal(e) =>
-        // the message is cut to its first line; messages of Spark's parser begin with an empty line
+        // Only the first line of the message is logged. Messages of Spark's parser begin with an empty line.
         warn(table, String.valueOf(e.getMessage).trim.takeWhile(_ != '\n'))
         command
     }

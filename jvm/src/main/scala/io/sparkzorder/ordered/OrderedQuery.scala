@@ -39,8 +39,8 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
    * @param query the rows to write
    */
   def by(key: OrderKey, query: LogicalPlan): LogicalPlan = {
-    // Spark's writer replaces '' by NULL in partition columns. If it did so above our sort, one file would
-    // get the rows of '' behind the rows of NULL, and would not be sorted. So the replacement is made here,
+    // Spark replaces '' by NULL in partition columns. Above our sort, this would put the rows of '' and the rows of
+    // NULL into one file, one after the other, and the file would not be sorted. So the replacement is made here,
     // below the sort.
     val converted = V1WritesUtils.convertEmptyToNull(query.output, write.partitionColumns)
     if (converted.isEmpty) {
@@ -58,8 +58,8 @@ private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   }
 
   /**
-   * Removes constant columns from the required order. Since SPARK-53738, Spark's rule does not require an
-   * order by constant columns, and recognizes a sort only if the sort lacks such columns.
+   * Removes constant columns from the required order. Since SPARK-53738, Spark's rule `V1Writes` does not require an
+   * order by constant columns, and takes a sort for the required one only if the sort lacks such columns.
    */
   private def withoutConstants(required: Seq[Expression], query: LogicalPlan): Seq[Expression] =
     if (required.isEmpty || !SQLConf.get.plannedWriteEnabled || !leavesOutConstants) required
@@ -97,7 +97,7 @@ private[ordered] object OrderedQuery {
     case _ => write.partitionColumns
   }
 
-  // the method is missing in earlier patch releases of the same Spark lines
+  // earlier patch releases of the same Spark lines lack this method, so it is looked for at run time
   private lazy val leavesOutConstants: Boolean =
     V1WritesUtils.getClass.getMethods.exists(_.getName == "eliminateFoldableOrdering")
 
@@ -186,13 +186,13 @@ private[ordered] final case class CellShuffle(cells: WriteCells, path: Expressio
 }
 
 /**
- * Marks the key by which a write is ordered, and has the value of its child.
+ * Marks the key by which a write is ordered. Its value is that of its child.
  *
- * By the mark, [[OrderWrites]] recognizes a query that is already ordered. EXPLAIN shows the mark with the
- * way of ordering and the reason for it.
+ * This mark tells [[OrderWrites]] that a query is already ordered. EXPLAIN shows the mark with the grade and the
+ * reason for it.
  *
  * @param grade `sort`, `cells` or `sampled`
- * @param why the reason for this way
+ * @param why the reason for this grade
  * @param nested the declaration, if a nested write still has to choose the key
  */
 private[sparkzorder] case class DeclaredKey(

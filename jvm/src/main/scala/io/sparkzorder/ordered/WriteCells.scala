@@ -23,10 +23,10 @@ import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.util.OncePerJvm
 
 /**
- * Maps the rows of a write to the partitions of its shuffle. The rows of a folder go to a ''bucket'', a
- * series of neighbouring partitions, and neighbouring cells of the folder go to neighbouring partitions. If
- * there are more folders than buckets, folders share buckets. AQE and [[CoalesceWriteCells]] merge
- * neighbouring partitions until a task has enough rows for a file.
+ * Maps the rows of a write to the partitions of its shuffle. The rows of a folder go to a ''bucket'', which is a
+ * series of neighbouring partitions. Within the bucket, neighbouring cells of the folder go to neighbouring partitions.
+ * If there are more folders than buckets, folders share buckets. AQE and [[CoalesceWriteCells]] merge neighbouring
+ * partitions until a task has enough rows for a file.
  *
  * Immutable and thread-safe.
  *
@@ -97,7 +97,7 @@ private[sparkzorder] final class CellsOfGrid(
   }
 
   /**
-   * The partition inside of the bucket. The cells of a folder are divided equally among the partitions; if
+   * The partition within the bucket. The cells of a folder are divided equally among the partitions. If
    * there are more partitions than cells, a cell is cut along its curve.
    */
   private def unit(place: Long, own: Int): Int = {
@@ -111,7 +111,7 @@ private[sparkzorder] final class CellsOfGrid(
 }
 
 private object CellsOfGrid {
-  // how many of the upper bits of the position inside of a cell are used
+  // the number of upper bits of a position within a cell that decide about the partition
   val Fraction = 20
 }
 
@@ -180,8 +180,8 @@ private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression,
 
 /**
  * Sets the advisory partition size of the shuffle of a write by cells. Spark's adaptive execution splits
- * larger partitions, and joins neighbours up to this size. (This is a rule on the physical plan because the
- * logical RebalancePartitions takes either this size or a number of partitions, and the write needs both.)
+ * larger partitions, and joins neighbours up to this size. This is a rule on the physical plan, because the logical
+ * RebalancePartitions takes either this size or a number of partitions, and the write needs both.
  */
 private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
   private val Slack = 1.2
@@ -203,7 +203,8 @@ private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
  * fits into a file. The halves are those of the kd-tree, so each file is one box of the ordering columns.
  */
 private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
-  // up to this multiple of the target, the halves of a part would be further from the target than the part
+  // The square root of 2. Up to this multiple of the target, a part is nearer to the target than its halves would
+  // be: 1.4 and 0.7 targets.
   private val MaxFill = 1.41
 
   override def apply(plan: SparkPlan): SparkPlan = plan match {
