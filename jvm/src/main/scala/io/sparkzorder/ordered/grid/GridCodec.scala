@@ -21,8 +21,8 @@ import io.sparkzorder.ordering.{BoundsIndex, OrderedType}
 
 /**
  * Writes and reads a [[StoredGrid]] as bytes: a magic number, a version, the length and the checksum of the
- * body, and then the body. The body has only numbers, strings and byte strings. It is not deserialized as
- * Java objects, so a manipulated file cannot execute code.
+ * body, and then the body. The body has numbers, strings and byte strings, and no serialized Java objects, which could
+ * execute code when a manipulated file is read.
  */
 private[sparkzorder] object GridCodec {
   private val Magic = 0x5a4f4744
@@ -206,8 +206,8 @@ private final class GridReader(in: DataInputStream) {
 
   private def number(limit: Int, what: String): Int = {
     val n = in.readInt()
-    // each counted item takes at least one byte, so a corrupt count above the remaining bytes is refused
-    // before memory is allocated for it
+    // Each counted item takes at least one byte. So a wrong count above the number of remaining bytes is refused
+    // before memory is allocated.
     require(n >= 0 && n <= limit && n <= in.available(), s"its number of $what")
     n
   }

@@ -62,15 +62,15 @@ private[sparkzorder] object StoredGrid {
 }
 
 /**
- * Makes a grid with fewer bounds. All cuts are kept, and besides them every n-th bound. Rows fall into the same
- * cells, but their places inside a cell are coarser.
+ * Makes a grid with fewer bounds. It has all cuts, and every n-th of the bounds. Rows fall into the same cells, but
+ * their places within a cell are coarser.
  */
 private[sparkzorder] object ThinGrid {
 
   /** @param bounds the number of bounds of a column to keep, besides its cuts */
   def of(grid: FolderGrid, bounds: Int): FolderGrid = {
     val kept = grid.columns.indices.map { c =>
-      // a cut at a value has the odd slot of a bound; a cut at slot 0 separates NULL from all values
+      // A cut at a value has the odd slot of a bound. A cut at slot 0 separates NULL from all values.
       val cuts = grid.tree.slotsOf(c).filter(_ % 2 == 1).map(_ >> 1)
       val length = grid.columns(c).bounds.length
       val step = math.max(1, (length + bounds - 1) / bounds)
@@ -102,8 +102,8 @@ private[sparkzorder] object ThinGrid {
 }
 
 /**
- * Reads and writes the grid of a table, the file `_zorder/_grid/_cells`. The grid only decides where rows
- * are placed, so a missing or damaged grid is never an error.
+ * Reads and writes the grid of a table, the file `_zorder/_grid/_cells`. The grid decides only how well files are
+ * separated, and never which rows are written. So a missing or damaged grid is no error.
  *
  * @param root the directory of the table
  */
@@ -154,8 +154,7 @@ private[sparkzorder] object GridStore {
 /**
  * Reads and writes the plans of folders that are laid out in two passes, the files
  * `_zorder/_grid/_plan_<id>`. A plan is a grid whose cells are the regions of a folder. It is written once
- * and never changed. A plan only decides where rows are placed, so a missing or damaged plan is not an
- * error: another plan is made.
+ * and never changed. If a plan is missing or damaged, another plan is made.
  *
  * @param root the directory of the table
  */
@@ -227,12 +226,11 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
 private object PlanStore {
   val Prefix = "_plan_"
 
-  // the least number of bounds, because a plan needs only its cuts
+  // few bounds besides the cuts, because only the cuts of a plan are used
   val Bounds = 16
 
   /**
-   * A younger plan is not removed, because it may be in use although no file refers to it yet: a statement may
-   * still be writing its first batch.
+   * A younger plan is not removed. No file may refer to it yet, because a statement is still writing its first batch.
    */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }
@@ -253,19 +251,19 @@ private[sparkzorder] final case class SampledFolder(
     files: Int)
 
 /**
- * Makes the grid that a run of OPTIMIZE stores for later writes, from the sample by which the run cut its
- * files.
+ * Makes the grid that a run of OPTIMIZE stores for later writes. The grid comes from the sample by which the run cut
+ * its files.
  */
 private[sparkzorder] object GridOfRun {
-  // The least number of cells of a folder. The grid has more cells than files, because a later write may
-  // have more rows than the folder has now.
+  // The least number of cells of a folder. A grid may have more cells than the run wrote files, because a later write
+  // may have more rows than the folder has now.
   private val MinCells = 64
   private val AllMinCells = 4096
   // the pooled grid is for folders without a grid of their own, and is made from rows of all samples
   private val PooledRows = 20000
   private val PooledCells = 64
-  // The share of a folder that a run must have rewritten to replace the stored grid of the folder. A smaller
-  // share says no more about the folder than the stored grid.
+  // A run replaces the stored grid of a folder only if it has rewritten this share of the folder. A smaller share
+  // tells no more of the folder than the stored grid does.
   private val EnoughRows = 0.5
 
   /**
@@ -313,7 +311,7 @@ private[sparkzorder] object GridOfRun {
     }
   }
 
-  /** Some rows of every sample, at even steps. */
+  /** One sample with every n-th row of each of the samples. */
   private def pool(samples: Seq[FolderSample]): FolderSample = {
     val step = math.max(1, samples.map(_.rows.toLong).sum / PooledRows).toInt
     FolderSample(samples.head.columns.indices.map { c =>
