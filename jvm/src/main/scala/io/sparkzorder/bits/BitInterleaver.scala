@@ -20,7 +20,7 @@ import java.math.BigInteger
  * @param columns at least 1
  */
 private[sparkzorder] final class BitInterleaver(columns: Int) {
-  // a column's bits: at the upper end of `high`, or in `high` and `low`, or in `arrays`
+  // The bits of a column are at the upper end of `high`, or in `high` and `low`, or in `arrays`.
   private val high = new Array[Long](columns)
   private val low = new Array[Long](columns)
   private val arrays = new Array[Array[Byte]](columns)
@@ -39,7 +39,7 @@ private[sparkzorder] final class BitInterleaver(columns: Int) {
    * @param bytes the column's width in bytes, 0 to 16
    */
   def set(column: Int, upper: Long, lower: Long, bytes: Int): Unit = {
-    // storing a reference costs more than this check
+    // storing a reference into an array costs more than this check
     if (arrays(column) != null) arrays(column) = null
     high(column) = upper
     low(column) = lower

@@ -6,9 +6,9 @@ package io.sparkzorder.bits
 /**
  * Searches sorted longs: fast for many look-ups in a few thousand bounds.
  *
- * A guide table divides the range of the bounds into buckets of equal width and maps each bucket to
- * the few bounds in it. The search within a bucket has no branch that depends on the compared values, so
- * the processor mispredicts no such branch.
+ * A guide table divides the range of the bounds into buckets of equal width and maps each bucket to the few bounds
+ * in it. The search within a bucket has no branch that depends on the compared values, because the processor could
+ * not predict such a branch.
  *
  * @param sorted ascending, with or without equal neighbours; must not be changed afterwards
  */

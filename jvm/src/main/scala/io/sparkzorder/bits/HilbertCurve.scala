@@ -33,9 +33,9 @@ private[sparkzorder] final class HilbertCurve private (val columns: Int) extends
   private val highestShift = (steps - 1) * chunkBits
 
   /**
-   * The state at the first chunk. All chunks have equally many levels, so the first chunk can begin with levels
-   * above those of the grid. The cells and digits of such levels are 0. Each such level turns the axes once, so
-   * this state starts with the axes turned back as often.
+   * The state at the first chunk. All chunks have equally many levels. So the first chunk may begin with levels that
+   * the grid does not have, whose cells and digits are 0. Each such level turns the axes once. So this state has the
+   * axes turned back once for each such level.
    */
   private val start = Math.floorMod(levels - steps * levelsPerStep, columns) << chunkBits
 

@@ -69,7 +69,7 @@ private[sparkzorder] object OrderedLongs {
    */
   def prefix(bytes: Array[Byte]): Long = prefixBits(bytes) ^ Long.MinValue
 
-  /** The first eight bytes, zero-padded on the right, which are ordered as an unsigned long. */
+  /** The first eight bytes, zero-padded on the right, as a long in unsigned order. */
   def prefixBits(bytes: Array[Byte]): Long = {
     val n = math.min(8, bytes.length)
     var p = 0L
