@@ -189,7 +189,8 @@ private[ordered] object DeclaredWrite {
    * The declared write. None if no order is declared, or if the setting `write` is `none`.
    *
    * @param table the table of the catalog that is written to
-   * @param options the options of the writer; they take precedence over the table's properties
+   * @param options the options of the write; they take precedence over the table's properties. For a table of the
+   *   catalog, Spark also puts the options of the table there, as the session has read them first
    */
   def of(table: Option[CatalogTable], options: Map[String, String]): Option[DeclaredWrite] = {
     val own = options.map { case (key, value) => lowerCased(key) -> value }

@@ -124,7 +124,8 @@ private[ordered] final class KeyChoice(
   }
 
   private def key(place: Expression, grade: String, why: String, cells: WriteCells): OrderKey = {
-    // with a single ordering column, rows with equal places are also sorted by the values of this column
+    // With a single ordering column, rows with equal places are also sorted by the column, because places are coarser
+    // than values.
     val more = if (declared.isByColumns) columns.map(DeclaredKey(_, grade, why)) else Nil
     OrderKey(DeclaredKey(place, grade, why) +: more, Some(CellShuffle(cells, path)))
   }
@@ -214,7 +215,7 @@ private[ordered] object ExpectedSize {
 
   /** The size of the rows in bytes, from Spark's estimates; None if Spark has no estimate. */
   def bytes(query: LogicalPlan): Option[Double] =
-    // for some sources, Spark fails to estimate before it has planned their scans
+    // Spark raises an error if it has to estimate some sources before it has planned their scans.
     Try(estimate(query)).toOption.flatten
 
   private def estimate(plan: LogicalPlan): Option[Double] = plan match {

@@ -110,7 +110,7 @@ private[values] object ChangedCase {
 
   /**
    * True if the language of the JVM changes the case of `i` and `I` as that of other plain letters. Spark changes a
-   * text that has a character that is not plain by the rules of this language. In Turkish, for example, the upper
+   * text with other characters than plain ones by the rules of this language. In Turkish, for example, the upper
    * case of `i` is `İ`.
    */
   def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)

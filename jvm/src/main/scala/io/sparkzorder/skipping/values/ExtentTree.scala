@@ -94,7 +94,7 @@ private[values] object ExtentTree {
     override def apply(variables: Seq[Extent]): Extent = value
   }
 
-  /** Not safe for threads. */
+  /** A node with children. It remembers its last result, so it is not safe for threads. */
   private final class Inner(call: Call, piece: Piece, children: Seq[Node]) extends Node {
     // a node may be evaluated twice for the same variables: for OfBeginnings.beginnings and for OfBeginnings.whole
     private var last: (Seq[Extent], Extent) = (Nil, Anything)
@@ -161,7 +161,7 @@ private[skipping] object Extent {
    *
    * @param isPoint the two values are equal. For a FLOAT or DOUBLE, the point 0.0 also stands for -0.0
    * @param mayBeNull some result may be NULL
-   * @param template the form that all texts have; None if they have several forms or it is not known
+   * @param template the form that all texts have; None if they have several forms, or if their form is not known
    * @param beginning the plain characters with which all texts begin; null if they are not known
    */
   final case class Between(

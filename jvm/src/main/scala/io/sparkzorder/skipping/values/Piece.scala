@@ -216,12 +216,12 @@ private[values] object PiecesOfConditions {
     case _: If | _: CaseWhen | _: Coalesce => Some(Chosen)
     case _: IsNull | _: IsNotNull => Some(NullTested)
     case _: TaggingExpression => Some(Ordered())
-    // extents have no NaN, which is tested separately, so here NaNvl returns its first argument
+    // Extents have no NaN, which is tested separately. So NaNvl returns its first argument here.
     case NaNvl(_, Literal(value, _)) => Some(if (value == null) NullForNaN else Ordered())
     case _ => None
   }
 
-  /** `nanvl(c, NULL)`, as `fillna` of PySpark writes it: every value but NaN stays. */
+  /** `nanvl(c, NULL)`, which `fillna` of PySpark makes. Every value but NaN stays. */
   private object NullForNaN extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = children.head match {
       case b: Between if b.isPoint =>

@@ -172,7 +172,7 @@ private[values] object PiecesOfTime {
       case _ => (_, _) => unknown
     }
 
-  /** Samples of each child of an expression; for a literal, its value alone. */
+  /** Samples of each child of an expression. The only sample of a literal is its value. */
   private def samplesOfChildren(e: Expression, zone: => ZoneId): Seq[Between] => Seq[Seq[Any]] =
     _.zip(e.children)
       .map { case (b, child) =>
@@ -216,7 +216,8 @@ private[values] object PiecesOfTime {
    * @param hasMonths true if the function adds months. If the month does not have the day, Spark takes the last day of
    *   the month, and keeps the time of the day. So 30 January, 22:00, plus one month is 28 February, 22:00, but the
    *   later 31 January, 05:00, plus one month is 28 February, 05:00. Such results are out of order by less than a
-   *   day of local time. Clocks take less than two days for it, so the interval of results is two days wider
+   *   day of local time. A day of local time takes less than two days, so the interval of results is widened by
+   *   two days at both ends
    */
   private[values] def toInstants(
       zone: => ZoneId,
@@ -339,7 +340,7 @@ private[values] object PiecesOfTime {
         Some(Ordered(onlyFirst(within((
           Clocks.Micros._1 / MICROS_PER_SECOND,
           Clocks.Micros._2 / MICROS_PER_SECOND)))))
-      // these limits in seconds are the years 68 and 8307, far within the years 1 to 9999
+      // these limits are seconds, and lie in the years 68 and 8307, far within the years 1 to 9999
       case (DoubleType | FloatType | _: DecimalType, TimestampType) => Some(Ordered { c =>
           val limit = 2e11
           require(double(c.head.low) > -6e10 && double(c.head.high) < limit)

@@ -112,7 +112,7 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
   /** For at most this many numbers, longer numbers with the same first digits are excluded: `50` for 5. */
   private val MaxAlone = 4L
 
-  /** All texts that do not begin with a digit, such as those with a space or a sign. The empty text is no number. */
+  /** All texts that do not begin with a digit, but with a space or a sign, for example. The empty text is no number. */
   private val NoDigits: Seq[(ByteEnd, ByteEnd)] = Seq(
     (ByteEnd(Array.emptyByteArray, inclusive = false), beginsWith("0")._1.outside),
     (beginsWith("9")._2.outside, Intervals.Endless))

@@ -110,8 +110,8 @@ private[sparkzorder] object TextFunctions {
   }
 
   /**
-   * A number so small that its sum with a place in a text cannot overflow. After an overflow, `try_add` returns
-   * NULL.
+   * A number so small that its sum with a place in a text cannot overflow. Otherwise `try_add` could return NULL for
+   * a text that is not NULL.
    */
   private object Few {
     def unapply(e: Expression): Boolean = e match {
