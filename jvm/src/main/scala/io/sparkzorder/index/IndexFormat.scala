@@ -22,6 +22,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
+import io.sparkzorder.bits.OrderedLongs
 import io.sparkzorder.util.Json
 
 /**
@@ -325,8 +326,8 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
 
   private def bound(t: LeafType, values: StatValues, i: Int): Unit = (values, t) match {
     case (LongStats(longs), BooleanLeaf) => out.addBoolean(longs(i) != 0)
-    case (LongStats(longs), FloatLeaf) => out.addFloat(StoredBound.double(longs(i)).toFloat)
-    case (LongStats(longs), DoubleLeaf) => out.addDouble(StoredBound.double(longs(i)))
+    case (LongStats(longs), FloatLeaf) => out.addFloat(OrderedLongs.toDouble(longs(i)).toFloat)
+    case (LongStats(longs), DoubleLeaf) => out.addDouble(OrderedLongs.toDouble(longs(i)))
     case (LongStats(longs), _) if t.inInts => out.addInteger(longs(i).toInt)
     case (LongStats(longs), _) => out.addLong(longs(i))
     case (ByteStats(bytes), _: DecimalLeaf) =>
@@ -347,14 +348,6 @@ private final class IndexWriteSupport(content: IndexContent, keyValues: JMap[Str
  * values. In the index file, a bound is the plain value.
  */
 private[index] object StoredBound {
-
-  /**
-   * Converts a bound in memory back to the DOUBLE.
-   *
-   * @param ordered what `OrderedLongs.ofDouble` made of the DOUBLE
-   */
-  def double(ordered: Long): Double =
-    java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 
   /**
    * Converts two's complement into bytes whose unsigned order is the order of the numbers, and

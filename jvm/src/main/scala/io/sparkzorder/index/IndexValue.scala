@@ -72,6 +72,13 @@ private[sparkzorder] object IndexValue {
       Some(out)
     }
 
+  /** The inverse of [[wide]]. */
+  def unscaled(wide: Array[Byte]): BigInteger = {
+    val bytes = wide.clone()
+    bytes(0) = (bytes(0) ^ 0x80).toByte
+    new BigInteger(bytes)
+  }
+
   /**
    * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound. A longer minimum is cut off at the
    * end. A longer maximum is cut off and rounded up. A string is cut between two characters.

@@ -12,6 +12,7 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.table.{DataFormat, ParquetFiles}
+import io.sparkzorder.util.NameLookup
 
 /**
  * The type of a leaf column, as the index stores it. The type determines how values compare, but not how a
@@ -272,11 +273,8 @@ private[sparkzorder] final case class LeafColumns(leaves: Seq[Seq[String]]) {
 
 private[sparkzorder] object LeafColumns {
 
-  /**
-   * Two names have the same result if and only if `String.equalsIgnoreCase` is true for them. Letters beyond 16 bits,
-   * such as those of Deseret, are an exception: `fold` keeps them as they are.
-   */
-  def fold(name: String): String = name.map(c => Character.toLowerCase(Character.toUpperCase(c)))
+  /** Two names have the same result if and only if `String.equalsIgnoreCase` is true for them. */
+  def fold(name: String): String = NameLookup.folded(name)
 
   def fold(path: Seq[String]): Seq[String] = path.map(fold(_: String))
 

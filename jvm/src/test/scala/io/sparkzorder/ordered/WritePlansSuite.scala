@@ -117,6 +117,17 @@ class WritePlansSuite extends DeclaredTables with ValidatedPlans {
     }
   }
 
+  test("an option that saveAsTable has stored gives way to what is declared later") {
+    withTable("t") {
+      rows.write.option("zorder.columns", "a").saveAsTable("t")
+      assert(order(plan()) === Seq("declared_order(a) ASC NULLS FIRST"))
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.columns' = 'b')")
+      assert(order(plan()) === Seq("declared_order(b) ASC NULLS FIRST"))
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.write' = 'none')")
+      assert(!plan().exists(_.isInstanceOf[Sort]))
+    }
+  }
+
   test("a session follows what another session has declared") {
     withTable("t") {
       create("SORT BY LEXICAL (a)")

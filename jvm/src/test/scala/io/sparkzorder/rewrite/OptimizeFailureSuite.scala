@@ -7,6 +7,7 @@ import java.io.File
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.CountDownLatch
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.util.{Failure, Success, Try}
 
@@ -40,6 +41,21 @@ class OptimizeFailureSuite extends FaultyTables {
         assert(snapshot(dir) === before)
       }
       assert(!new File("/tmp/never-there").exists())
+    }
+  }
+
+  test("metadata that cannot be listed may be Iceberg's, so nothing is replaced") {
+    withTableDir { dir =>
+      write(shuffled(200, 2), dir)
+      assert(new File(dir, "metadata").mkdir())
+      val before = userFiles(dir)
+      val once = new AtomicBoolean
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "list" && path.getName == "metadata" && once.compareAndSet(false, true)) {
+          throw new java.io.IOException("not now")
+        }
+      }(intercept[java.io.IOException](sql(statement(dir)).collect()))
+      assert(userFiles(dir) === before)
     }
   }
 

@@ -53,6 +53,35 @@ class IndexAfterRunsSuite extends OverlayTestBase {
     index.metrics(scan.partitionFilters, scan.dataFilters).get.kept
   }
 
+  test("UNDO makes no entry of a file that another partition may have by name, length and time") {
+    withTableDir { dir =>
+      for (v <- 1 to 2) {
+        val folder = new File(dir, s"p=$v")
+        spark.range(0, 10, 1, 1).selectExpr(s"$v v").write.option("compression", "none")
+          .parquet(folder.getPath)
+        val file = new File(folder, "a.parquet")
+        assert(folder.listFiles.find(_.getName.endsWith(".parquet")).get.renameTo(file))
+        assert(file.setLastModified(1700000000000L))
+      }
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY (v)").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      for ((from, to) <- Seq("p=1" -> "x", "p=2" -> "p=1", "x" -> "p=2")) {
+        assert(new File(dir, from).renameTo(new File(dir, to)))
+      }
+      assert(read(dir).where("v = 2").count() === 10)
+    }
+  }
+
+  test("bounds of NaN columns are read where a folder has a colon in its name") {
+    withTableDir { dir =>
+      val folder = new File(dir, "p=12:30:00")
+      spark.range(10).selectExpr("id", "if(id = 3, double('NaN'), double(id)) d").coalesce(1)
+        .write.parquet(folder.toURI.toString)
+      assert(sql(s"CREATE ZORDER INDEX ON '$dir' (d)").head().getAs[Long]("files") === 1)
+      assert(keptOf(read(dir).where("d = -5")) === 0)
+    }
+  }
+
   test("INTO leaves an index in the copy, of the columns that the source's index has") {
     withTempDir { base =>
       val dir = new File(base.getCanonicalFile, "table")

@@ -43,6 +43,24 @@ class OverlayConflictSuite extends OverlayTableBase with Steps {
     }
   }
 
+  test("a file with the name and the time of a new file, but another length, is of another program") {
+    withTable { (dir, state) =>
+      val time = 1700000000000L
+      val staged = stage(dir, state, "run", folders)
+      for (c <- staged.changes; a <- c.added) {
+        assert(new File(dir, s"${c.folder}/_zorder_$run/${a.staged}").setLastModified(time))
+      }
+      val record = staged.copy(changes =
+        staged.changes.map(c => c.copy(added = c.added.map(_.copy(modified = time)))))
+      assert(state.createRecord(1, record))
+      assert(new File(dir, "p=1/c").delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      assert(put(dir, "p=1/m1", "theirs, which is longer").setLastModified(time))
+      assert(new Listing(dir, stateOf(dir), both).read()("p=1") ===
+        Some(Set("old p=1/a", "theirs, which is longer")))
+    }
+  }
+
   testSteps("the next run replaces what the conflict gave back: with every listing", 5) { step =>
     withConflict { (dir, state, listings) =>
       val next = stage(dir, state, "next", Map("p=1" -> ((Seq("a"), Seq("b1", "b2")))))

@@ -104,6 +104,17 @@ class ShadowSuite extends OptimizeTestBase {
     assert(isInForce(1700000000000L) && !isInForce(0L) && !isInForce(315532800000L))
   }
 
+  test("one VACUUM without retention removes an inert shadow and its intent") {
+    withTableDir { dir =>
+      write(shuffled(300, 2), dir)
+      zorder(dir, 4)
+      assert(new File(dir, dataFiles(dir).head.name).setLastModified(1700000000000L))
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(hidden(dir, "_new_") === Nil)
+      assert(new File(dir, "_zorder/_runs").list.toSeq === Nil)
+    }
+  }
+
   test("a folder that is read twice: two partitions of a catalog, one path by two names", Slow) {
     withTable("t") {
       withTableDir { dir =>

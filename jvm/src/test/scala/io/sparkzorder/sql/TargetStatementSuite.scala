@@ -38,6 +38,14 @@ class TargetStatementSuite extends ParserTestBase {
     }
   }
 
+  test("the predicate of PUBLISH LAYOUT is an expression of the plan, so that Spark binds its parameters") {
+    parse("PUBLISH LAYOUT 'x' WHERE p = :day") match {
+      case s @ TargetStatement(_, PublishLayout(None), Some(where)) =>
+        assert(s.expressions === Seq(where))
+      case other => fail(other.toString)
+    }
+  }
+
   test("a name in double quotes, where the session reads it as an identifier") {
     withSQLConf(
       "spark.sql.ansi.enabled" -> "true",

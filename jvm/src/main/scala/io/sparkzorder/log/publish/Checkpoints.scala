@@ -145,7 +145,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       if (ObjectStore.isOne(fs)) fs.mkdirs(trash) else Directories.make(fs, trash, fs.getConf)
       val names = obsolete(new CommitLogReader(state).read())
       // a record without its mark would be a run that is not published, so all marks go after all records
-      val (records, others) = names.partition(Checkpoints.isRecord)
+      val (records, others) = names.partition(LogFiles.numberOf(_).isDefined)
       Seq(records, others).foreach(ManyFiles.map(_)(n =>
         FileMove.rename(fs, new Path(state.commits, n), new Path(trash, n))))
       fs.delete(trash, true)
@@ -179,18 +179,9 @@ private object Checkpoints {
   /** How long abort records stay whole at least, in milliseconds. */
   val AbortMs: Long = TimeUnit.HOURS.toMillis(24)
 
-  private val Name = "_([1-9][0-9]{0,17})(_done|_conflict)?".r
-
-  def isRecord(name: String): Boolean = name match {
-    case Name(_, mark) => mark == null
-    case _ => false
-  }
-
-  /** The number of the record that a file belongs to. */
-  def numberIn(name: String): Option[Long] = name match {
-    case Name(number, _) => Some(number.toLong)
-    case _ => None
-  }
+  /** The number of the record that a file belongs to: the record itself, or a mark. */
+  def numberIn(name: String): Option[Long] =
+    LogFiles.numberOf(name.stripSuffix("_done").stripSuffix("_conflict"))
 }
 
 /**

@@ -220,15 +220,12 @@ private[sparkzorder] object OrderedValue {
     case ShortType => _.toShort
     case IntegerType | DateType => _.toInt
     case LongType | TimestampType | TimestampNTZType => identity
-    case FloatType => v => double(v).toFloat
-    case DoubleType => double
+    case FloatType => v => OrderedLongs.toDouble(v).toFloat
+    case DoubleType => OrderedLongs.toDouble
     case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS =>
       v => Decimal(v, d.precision, d.scale)
     case other => throw new IllegalArgumentException(s"values of ${other.sql} are no longs")
   }
-
-  private def double(ordered: Long): Double =
-    java.lang.Double.longBitsToDouble(ordered ^ ((ordered >> 63) & Long.MaxValue))
 
   /** The least and the greatest value of a type, without NaN; None if its values are no longs. */
   def range(dataType: DataType): Option[(Long, Long)] = dataType match {

@@ -3,8 +3,6 @@
 
 package io.sparkzorder.skipping.values
 
-import java.math.BigInteger
-
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions._
@@ -12,6 +10,7 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.types.{DataType, Decimal, DecimalType}
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.index.IndexValue
 import io.sparkzorder.skipping.values.Extent.Anything
 
 /**
@@ -197,10 +196,10 @@ private[skipping] object Extent {
     val isPoint = java.util.Arrays.equals(low, high)
     t match {
       case d: DecimalType =>
-        def value(bytes: Array[Byte]) = {
-          val unscaled = new BigInteger(bytes.updated(0, (bytes(0) ^ 0x80).toByte))
-          Decimal(new java.math.BigDecimal(unscaled, d.scale), d.precision, d.scale)
-        }
+        def value(bytes: Array[Byte]) = Decimal(
+          new java.math.BigDecimal(IndexValue.unscaled(bytes), d.scale),
+          d.precision,
+          d.scale)
         ofValues(Between(value(low), value(high), isPoint, mayBeNull))
       case _ if Piece.isText(t) && (low ++ high).forall(c => TextStart.isPlain(c.toInt)) =>
         val text = UTF8String.fromBytes(low)

@@ -3,10 +3,9 @@
 
 package io.sparkzorder.skipping.values
 
-import java.math.BigInteger
 import java.util.Arrays
 
-import io.sparkzorder.index.ByteValues
+import io.sparkzorder.index.{ByteValues, IndexValue}
 import io.sparkzorder.index.values.ValueHash
 
 /**
@@ -386,16 +385,9 @@ private[sparkzorder] object SingleValues {
       case BytesDomain =>
         Some(new SingleValues(all.length, seed => all.map(ValueHash.ofBytes(_, seed))))
       case WideDecimals(_) =>
-        val numbers = all.map(unscaled)
+        val numbers = all.map(IndexValue.unscaled)
         Some(new SingleValues(all.length, seed => numbers.map(ValueHash.ofUnscaled(_, seed))))
       case _ => None
     }
-  }
-
-  /** The inverse of [[io.sparkzorder.index.IndexValue.wide]]. */
-  private def unscaled(ordered: Array[Byte]): BigInteger = {
-    val bytes = ordered.clone()
-    bytes(0) = (bytes(0) ^ 0x80).toByte
-    new BigInteger(bytes)
   }
 }

@@ -64,6 +64,20 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
     }
   }
 
+  test("files of a partition that the catalog does not have any more are not counted") {
+    withTable("t") {
+      withTableDir { dir =>
+        sql(s"CREATE TABLE t (a INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '${dir.toURI}'")
+        sql("INSERT INTO t SELECT int(id), int(id % 2) FROM range(100)")
+        sql("OPTIMIZE t ZORDER BY (a)").collect()
+        sql("ALTER TABLE t DROP PARTITION (p = 1)")
+        val row = sql("SHOW LAYOUT t FOR (a)").head()
+        assert(row.getAs[Long]("files") === 1 && row.getAs[Long]("rows") === 50)
+        assert(sql("REFRESH ZORDER INDEX ON t").head().getAs[Long]("files") === 1)
+      }
+    }
+  }
+
   test("files that follow a column, with late rows", Slow) {
     withTableDir { dir =>
       for (i <- 0 until 12) {
