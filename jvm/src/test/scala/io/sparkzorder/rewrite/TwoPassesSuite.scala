@@ -539,8 +539,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  testSmall(
-    "DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
+  test("DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)
