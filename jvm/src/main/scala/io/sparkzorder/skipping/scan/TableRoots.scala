@@ -5,10 +5,11 @@ package io.sparkzorder.skipping.scan
 
 import java.util.{HashSet => JavaHashSet}
 
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.execution.datasources.{FileIndex, InMemoryFileIndex}
+import org.apache.spark.sql.sparkzorder.LeafFiles
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.log.{StateDirectory, StateSearch}
@@ -73,8 +74,11 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     case other => other.rootPaths
   }
 
-  private def isFile(listed: InMemoryFileIndex): Boolean =
-    listed.allFiles().headOption.exists(f => listed.rootPaths.headOption.contains(f.getPath))
+  /** True if the only root is a file. `allFiles` would make a list of all files for each query. */
+  private def isFile(listed: InMemoryFileIndex): Boolean = {
+    val files = LeafFiles.of(listed).asInstanceOf[scala.collection.Map[Path, Array[FileStatus]]]
+    listed.rootPaths.exists(root => files.get(root.getParent).exists(_.exists(_.getPath == root)))
+  }
 
   private def isBelow(home: Path, path: Path): Boolean = {
     val (a, b) = (home.toUri, path.toUri)
