@@ -80,7 +80,8 @@ private[sparkzorder] final class MergeRule(
       val (small, runs) =
         bySize.splitAt(if (tooMany > 0 && added.isEmpty) tooMany + 1 else tooMany)
       val gathered = small.scanLeft(files.bytesOf(added))((sum, r) => sum + files.bytesOf(r))
-      val merged = small.zip(gathered.tail).takeWhile(_._2 <= mostBytes).flatMap(_._1)
+      val fitting = small.zip(gathered.tail).takeWhile(_._2 <= mostBytes).map(_._1)
+      val merged = if (added.isEmpty && fitting.size < 2) Nil else fitting.flatten
       val first: Set[Int] = (added ++ merged).toSet
       val all = affordable(files, first, runs).scanLeft(first)(_ ++ _)
       val choices = all.head +: all.tail.takeWhile(fits(files, _))

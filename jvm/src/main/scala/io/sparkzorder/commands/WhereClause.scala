@@ -50,15 +50,17 @@ private[sparkzorder] final class WhereClause(
   /**
    * Refuses a clause that neither partition values nor the bounds of a file can decide.
    *
-   * @param analyzed plan with one or both parts of the clause
+   * @param analyzed plan with one of the two parts of the clause
+   * @param isOfFiles true for the part that uses data columns
    */
-  def checkAnalyzed(analyzed: LogicalPlan): Unit = {
+  def checkAnalyzed(analyzed: LogicalPlan, isOfFiles: Boolean): Unit = {
     val conditions = analyzed.collect { case f: Filter => f.condition }
     def refuse(problem: String) = WhereClause.refuse(where, target.name, problem)
     if (conditions.exists(!_.deterministic)) refuse(WhereClause.NotDeterministic)
     val used = conditions.flatMap(_.references)
     // before the analysis, a word such as current_date looks like a column, so the check comes after the analysis
-    if (used.isEmpty && !partitionOnly.exists(columns(_).exists(isOfPartitions)))
+    val hasOthers = !isOfFiles && others.nonEmpty
+    if (used.isEmpty && !hasOthers && !partitionOnly.exists(columns(_).exists(isOfPartitions)))
       refuse(WhereClause.NoColumn)
     used.collectFirst { case FileSourceMetadataAttribute(a) => a.name }
       .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
@@ -100,12 +102,12 @@ private[sparkzorder] final class WhereClause(
 
   /**
    * True for a word such as `current_date`, which Spark's parser takes for a column. It is a function unless the table
-   * has such a column. The columns of a path are not known here, and may have a name such as `user`.
+   * has such a column. The columns of a path are not known here, and may well have a name such as `user`.
    */
   private def isFunction(name: String): Boolean = target match {
     case CatalogTarget(t) =>
       WhereClause.functions(name) && !t.schema.fieldNames.exists(sameName(_, name))
-    case _ => WhereClause.functions(name) && name.toLowerCase(Locale.ROOT).startsWith("current_")
+    case _ => WhereClause.ofMoment(name.toLowerCase(Locale.ROOT))
   }
 
   /** The name of the column, without the name of the table before it and of a field behind it. */
@@ -121,10 +123,12 @@ private[sparkzorder] object WhereClause {
   private val NoColumn = "it has no column of the table"
   private val NotDeterministic = "it is not deterministic"
 
+  private val ofMoment = Set("current_date", "current_timestamp")
+
   /** Functions that Spark accepts without parentheses, if no column has the name. */
   private val functions: String => Boolean = {
-    val names = Set("date", "time", "timestamp", "user", "catalog", "database", "schema")
-      .map(n => s"current_$n") ++ Set("localtimestamp", "user", "session_user")
+    val names = ofMoment ++
+      Set("current_time", "localtimestamp", "current_user", "user", "session_user")
     name => names(name.toLowerCase(Locale.ROOT))
   }
 

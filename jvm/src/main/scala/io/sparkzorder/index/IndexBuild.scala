@@ -3,6 +3,8 @@
 
 package io.sparkzorder.index
 
+import java.util.Arrays
+
 import scala.util.{Failure, Success}
 import scala.util.control.NonFatal
 
@@ -152,7 +154,15 @@ private[sparkzorder] object IndexBuild {
    */
   def withoutTwins(files: IndexedSeq[DataFile]): IndexedSeq[DataFile] = {
     def state(f: DataFile) = (f.path.getName, f.length, f.modified)
-    val twins = files.groupBy(state).filter(_._2.size > 1).keySet
+    // there may be millions of files, so only files with equal hashes are compared
+    def hash(f: DataFile): Long =
+      (f.path.getName.hashCode.toLong << 32) ^ (f.length * 31 + f.modified)
+    val hashes = files.iterator.map(hash).toArray
+    Arrays.sort(hashes)
+    val same = hashes.indices.iterator.drop(1).filter(i => hashes(i) == hashes(i - 1))
+      .map(hashes(_)).toSet
+    val twins = if (same.isEmpty) Set.empty[(String, Long, Long)]
+    else files.filter(f => same(hash(f))).groupBy(state).filter(_._2.size > 1).keySet
     if (twins.isEmpty) files
     else files.map { f =>
       if (!twins(state(f))) f

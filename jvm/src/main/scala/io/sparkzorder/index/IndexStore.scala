@@ -173,7 +173,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     if (ObjectStore.isOne(fs)) fs.mkdirs(directory) else Directories.make(fs, directory, conf)
     // two writers at once may create two such files, and the names of both are then the identity
     if (identities(list()).isEmpty) {
-      fs.create(new Path(directory, IndexStore.Identity + UUID.randomUUID()), false).close()
+      val identity = new Path(directory, IndexStore.Identity + UUID.randomUUID())
+      ExclusiveFile.write(fs, identity, Array.emptyByteArray)
     }
     val temporary = new Path(directory, s"${ExclusiveFile.Temporary}${UUID.randomUUID()}")
     try {

@@ -207,7 +207,13 @@ private[ordered] object DeclaredWrite {
       setting: Setting[T],
       own: Map[String, String],
       stored: Map[String, String]): T = {
-    val option = own.get(setting.propertyKey.toLowerCase(Locale.ROOT))
+    // the keys of stored options may be in lower case
+    def ofTable = stored.collectFirst {
+      case (key, value)
+          if !stored.contains(setting.propertyKey) && key.equalsIgnoreCase(setting.propertyKey) =>
+        value
+    }
+    val option = own.get(setting.propertyKey.toLowerCase(Locale.ROOT)).orElse(ofTable)
     Settings.resolve(setting, stored ++ option.map(setting.propertyKey -> _))
   }
 

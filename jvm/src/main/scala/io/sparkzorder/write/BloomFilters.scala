@@ -25,14 +25,16 @@ import io.sparkzorder.util.NameLookup
  * @param settings the settings of Parquet's writer
  * @param columns the greatest number of columns that may have a filter
  * @param lost which filters of the inputs the new files do not have; parts of a sentence
+ * @param never settings that keep filters away from columns, whatever the session sets for all columns
  */
 private[sparkzorder] final case class BloomFilters(
     settings: Map[String, String],
     columns: Int,
-    lost: Seq[String]) {
+    lost: Seq[String],
+    never: Map[String, String] = Map.empty) {
 
   def enable(conf: Configuration): Unit = {
-    settings.foreach { case (key, value) => conf.set(key, value) }
+    (settings ++ never).foreach { case (key, value) => conf.set(key, value) }
     if (settings.nonEmpty) {
       conf.setIfUnset(BloomFilters.Adaptive, "true")
       if (conf.get(ParquetOutputFormat.BLOOM_FILTER_MAX_BYTES) == null) {
@@ -82,7 +84,8 @@ private[sparkzorder] object BloomFilters {
       if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
       else settings.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
       if (lost.isEmpty) Nil
-      else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"))
+      else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"),
+      never.toMap)
   }
 
   /**

@@ -245,6 +245,10 @@ class OptimizeWhereSuite extends OptimizeTestBase {
       // without parentheses, Spark's parser takes the function for a column
       assert(chosen(dir, "p = 1 AND p < year(current_date)")._1 === 4)
       assert(chosen(dir, "p = 1 AND CURRENT_DATE > date'2020-01-01'")._1 === 4)
+      // what tools write in front of a predicate on data columns alone
+      assert(chosen(dir, "1 = 1 AND a < 150")._1 === chosen(dir, "a < 150")._1)
+      assert(chosen(dir, "a < 150 AND current_date > date'2020-01-01'")._1 ===
+        chosen(dir, "a < 150")._1)
       if (every == 1) {
         assert(chosen(dir, "p = 1 AND current_date() > date'2020-01-01'")._1 === 4)
         assert(chosen(dir, "true AND a < 150 AND p = 1")._1 === 1)

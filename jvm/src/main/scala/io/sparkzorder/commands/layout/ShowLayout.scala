@@ -200,16 +200,22 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
   private def own(target: Target): ListedTable = {
     val lister = new TableLister(session, target)
     val state = new StateDirectory(target.root(conf), conf)
-    val listed = lister.list()
-    val files = lister.list(identity, Snapshot.of(state, _, _))
+    var listed = Option.empty[TableFiles]
+    val files = lister.list(
+      identity,
+      (all, whole) => {
+        listed = Some(all)
+        Snapshot.of(state, all, whole)
+      })
     ListedTable(
       target.name,
       files,
       files.catalogSchema,
       Some(target),
       target.format,
-      warnings = TableLog.read(state).disagreements(listed).map(_.warning) ++
-        new LostRecords(state).warning(listed))
+      warnings = listed.toSeq.flatMap(l =>
+        TableLog.read(state).disagreements(l).map(_.warning) ++
+          new LostRecords(state).warning(l)))
   }
 
   /** @param quoted the name, quoted for a SQL statement */

@@ -246,7 +246,7 @@ private[sampling] object ReservoirSample {
   val TaskRows = 10000
 
   /** Rows that one of many tasks keeps at least, so that a task with few of the tasks' rows is in the sample, too. */
-  private val LeastTaskRows = 200
+  private val LeastTaskRows = 1000
 
   /** Rows that each of `tasks` tasks keeps. Together they send a few times as many rows as are left after thinning. */
   def rowsOf(tasks: Int): Int =

@@ -276,14 +276,16 @@ private[sparkzorder] final class PostingsReader(
    *
    * @param directories gives the directory of a shard
    */
-  def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit =
+  def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit = {
     ManyFiles.map(hashes.groupBy(format.shardOf).toSeq.filter { case (shard, _) =>
       part.shards(shard).entries > 0
     }) { case (shard, same) =>
-      val files = Array.newBuilder[Int]
-      inShard(shard, same.map(format.packed(_, 0)), directories(shard))(files += _)
-      files.result()
-    }.foreach(_.foreach(found))
+      // a value may be in very many files, so no list of them is kept
+      inShard(shard, same.map(format.packed(_, 0)), directories(shard))(f =>
+        hashes.synchronized(found(f)))
+    }
+    ()
+  }
 
   private def inShard(shard: Int, packed: Array[Long], directory: ShardDirectory)(
       found: Int => Unit): Unit = {

@@ -307,13 +307,15 @@ private[log] final class Evidence(
         }
       })
 
-  private val there = new ConcurrentHashMap[(String, Added), Boolean]
+  private val there = new ConcurrentHashMap[(String, Added), java.lang.Boolean]
 
-  private def isThere(folder: String, a: Added): Boolean = there.computeIfAbsent(
-    (folder, a),
-    _ =>
-      state.status(Paths.child(state.folder(folder), a.name))
-        .exists(s => s.isFile && s.getLen == a.length && isReadable(s)))
+  private def isThere(folder: String, a: Added): Boolean =
+    Option(there.get((folder, a))).getOrElse {
+      val found = state.status(Paths.child(state.folder(folder), a.name))
+        .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
+      there.put((folder, a), found)
+      found
+    }
 }
 
 private[log] object Evidence {

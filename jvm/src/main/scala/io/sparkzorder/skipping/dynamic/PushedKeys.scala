@@ -4,6 +4,7 @@
 package io.sparkzorder.skipping.dynamic
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
 
@@ -63,7 +64,8 @@ private[dynamic] object PushedKeys extends AliasHelper {
    * would drop a part of the group.
    */
   private def isSameForEqual(key: Expression): Boolean = key match {
-    case _: KnownFloatingPointNormalized => true
+    // Spark wraps each DOUBLE key of a join, also one that is computed from a column with both zeros
+    case KnownFloatingPointNormalized(NormalizeNaNAndZero(_: Attribute)) => true
     case a: Attribute => !Repeatability.hasEqualValues(a.dataType)
     case e => e.children.forall(isSameForEqual)
   }

@@ -122,5 +122,5 @@ private[values] object ChangedCase {
   private val MaxLetters = 6
 
   /** The greatest number of characters of a constant whose beginnings are intervals of their own. */
-  private val MaxKnown = 256
+  private val MaxKnown = 64
 }

@@ -105,7 +105,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     else -(range._2 + 1)
 
   private def between(low: Long, high: Long): Extent =
-    Between(ofLong(low), ofLong(high), isPoint = low == high)
+    Extent.ofLongs(variable.dataType, low, high, mayBeNull = false)
 }
 
 private[sparkzorder] object SearchedFunction {

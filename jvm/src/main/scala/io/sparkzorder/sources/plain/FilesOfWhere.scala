@@ -55,7 +55,7 @@ private[plain] object FilesOfWhere {
       Map.empty)(session)
     val table = where.named(LogicalRelation(relation))
     val query = SparkLine.frame(session, Filter(predicate, table)).queryExecution
-    where.checkAnalyzed(query.analyzed)
+    where.checkAnalyzed(query.analyzed, isOfFiles = true)
     matching(inputs, query.optimizedPlan, relation)
   }
 
@@ -127,7 +127,7 @@ private[plain] final class PartitionsOfWhere(table: TableState, where: WhereClau
     val plan = Project(Seq(position), Filter(predicate, where.named(local)))
     val chosen = Set.newBuilder[Int]
     val frame = SparkLine.frame(table.user, plan)
-    where.checkAnalyzed(frame.queryExecution.analyzed)
+    where.checkAnalyzed(frame.queryExecution.analyzed, isOfFiles = false)
     SparkPrivate.foreachInternal(frame)(row => chosen += row.getInt(0))
     chosen.result()
   }

@@ -46,7 +46,7 @@ class ReservoirSampleSuite extends SparkFunSuite {
 
   test("each of many tasks keeps fewer rows, and its sample stands for as many") {
     assert(Seq(1, 20, 200, 1000, 100000).map(ReservoirSample.rowsOf) ===
-      Seq(TaskRows, TaskRows, 1000, 200, 200))
+      Seq(TaskRows, TaskRows, 1000, 1000, 1000))
     val sample = new ReservoirSample(1, 1, most = 200)
     for (v <- 0 until 5000 if sample.wantsNext()) sample.put(row(v.toLong))
     assert(sample.size === 200)
