@@ -209,9 +209,11 @@ private[workload] object RankCurve {
     ends.filter(_ => files.nonEmpty).map { case (min, max, placeOf) =>
       val (at, below) =
         curve(files.map { i =>
+          val (from, until) = (min(i) - 0.5, max(i) + 0.5)
+          val rows = math.max(1L, table.rows(i)).toDouble
           // half a unit is lost in a value of 2^53 or more, and the two places must differ
-          val (from, until) = (Math.nextDown(min(i) - 0.5), Math.nextUp(max(i) + 0.5))
-          (from, until, math.max(1L, table.rows(i)).toDouble)
+          if (from < until) (from, until, rows)
+          else (Math.nextDown(from), Math.nextUp(until), rows)
         })
       new RankCurve(at, below, placeOf)
     }

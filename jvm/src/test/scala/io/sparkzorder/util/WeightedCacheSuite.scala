@@ -22,12 +22,12 @@ class WeightedCacheSuite extends AnyFunSuite {
 
   test("the least recently used values go first") {
     val c = cache
-    Seq("a", "b", "c").foreach(k => c.getOrLoad(k, 9)("123"))
+    Seq("a", "b", "c").foreach(k => c.put(k, "123", 9))
     c.getOrLoad("a", 9)(fail("loaded again"))
-    c.getOrLoad("d", 9)("123")
+    c.put("d", "123", 9)
     assert(c.get("b") === None)
     assert(Seq("a", "c", "d").forall(c.get(_).nonEmpty) && c.weight === 9)
-    c.getOrLoad("e", 9)("123456")
+    c.put("e", "123456", 9)
     assert(c.weight === 9 && c.get("e") === Some("123456") && c.get("d") === Some("123"))
   }
 
@@ -36,7 +36,7 @@ class WeightedCacheSuite extends AnyFunSuite {
     assert(c.getOrLoad("a", 3)("12345") === "12345")
     assert(c.get("a") === None && c.weight === 0)
     c.getOrLoad("b", 100)("12345")
-    c.getOrLoad("c", 3)("1")
+    c.put("c", "1", 3)
     assert(c.get("b") === None && c.get("c") === Some("1"))
     // neither makes room for a value that does not fit
     c.put("d", "12345", 3)
