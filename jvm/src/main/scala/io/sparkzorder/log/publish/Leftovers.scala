@@ -310,7 +310,7 @@ private[log] final class Evidence(
   private val there = new ConcurrentHashMap[(String, Added), java.lang.Boolean]
 
   private def isThere(folder: String, a: Added): Boolean =
-    Option(there.get((folder, a))).getOrElse {
+    Option(there.get((folder, a))).map(_.booleanValue).getOrElse {
       val found = state.status(Paths.child(state.folder(folder), a.name))
         .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
       there.put((folder, a), found)
