@@ -39,7 +39,7 @@ def comparable(ends: Sequence[tuple[str | None, str | None]]) -> list[Bounds | N
 
 def _numbers(low: str, high: str) -> Bounds:
     bounds = _number(low), _number(high)
-    # digits in a text column: the min as text can be greater than the max as a number
+    # a text column with digits: its min, such as '10', can be greater than its max, such as '9'
     if bounds[0] > bounds[1]:
         raise ValueError(f"{low} > {high}")
     return bounds

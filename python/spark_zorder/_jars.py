@@ -110,7 +110,7 @@ def of_line(spark: str, scala: str | None = None) -> dict[Row, Path]:
 
 
 def _is_checkout() -> bool:
-    # there, `make setup` builds the jar of one row; a wheel has all of them
+    # in a checkout, `make setup` builds the jar of one row; a wheel has all jars
     return (_FOLDER.parent.parent.parent / "build.sbt").is_file()
 
 

@@ -67,7 +67,7 @@ def _started(spark: "SparkSession", title: str, progress: bool | None) -> "Watch
 
 
 def _warn(message: str) -> None:
-    # the warning names the line outside the package that called it
+    # the warning names the line of the user's code that called the package
     frame, level = sys._getframe(1), 2
     while frame.f_back and frame.f_globals["__name__"].startswith(("spark_zorder.", "contextlib")):
         frame, level = frame.f_back, level + 1

@@ -53,9 +53,9 @@ class LayoutRuns:
     def vacuum(self, hours: int | None = None, *, dryRun: bool = False) -> "DataFrame":
         """Delete retained files, and files of dead runs, that are older than the retention.
 
-        Each row of the result stands for a directory or a file. Retained files stay, and `removed`
-        is false, where a file that took their place is missing or damaged (kind `unproven`), and
-        where a run met a conflict.
+        Each row of the result stands for a directory or a file. Retained files are not deleted, and
+        `removed` is false, if a file that replaced them is missing or damaged (kind `unproven`), or
+        if the run met a conflict.
 
         Parameters
         ----------
@@ -94,7 +94,7 @@ class LayoutRuns:
         return self._run(f"UNDO LAYOUT {self._target}")
 
     def publish(self, where: str | None = None) -> "DataFrame":
-        """Give the files of a layout beside the table's files their place, for every reader.
+        """Publish a layout that lies beside the table's files, so that every reader uses it.
 
         Parameters
         ----------
@@ -103,8 +103,8 @@ class LayoutRuns:
 
         Raises
         ------
-        ZOrderError
-            `ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM` where the file system cannot rename files.
+        AnalysisException
+            `ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM`: the file system cannot rename files safely.
 
         Examples
         --------
@@ -120,7 +120,7 @@ class LayoutRuns:
         Parameters
         ----------
         abandon : bool
-            True: where the run is not published, the files that it was to replace count again.
+            True: where the run is not published, the files that it was to replace stay.
 
         Examples
         --------

@@ -54,7 +54,7 @@ def columns(names: list[str]) -> str:
     return "(" + ", ".join(identifier(name) for name in names) + ")"
 
 
-# under this setting of Spark a literal means its characters, and a backslash escapes none
+# with this setting of Spark, a literal is exactly its characters: a backslash escapes nothing
 _VERBATIM = "spark.sql.parser.escapedStringLiterals"
 
 
@@ -64,7 +64,7 @@ def string(text: str, spark: "SparkSession | None" = None) -> str:
     Parameters
     ----------
     text : str
-        What the literal means.
+        The text that the literal stands for.
     spark : SparkSession, optional
         The session that reads the literal; by default one with Spark's default settings.
 
@@ -73,10 +73,10 @@ def string(text: str, spark: "SparkSession | None" = None) -> str:
     ValueError
         The session reads literals verbatim, and no such literal has this text.
     """
-    # most texts are read alike, and over Spark Connect the question is a round trip to the server
+    # most texts need no setting, and over Spark Connect reading one is a round trip to the server
     if not ("'" in text or "\\" in text) or not _is_verbatim(spark):
         return "'" + text.replace("\\", "\\\\").replace("'", "\\'") + "'"
-    # parsers that look for the end of the literal pass over the character behind a backslash
+    # parsers still skip the character after a backslash when they look for the end of the literal
     passed = re.sub(r"\\.", "", text, flags=re.DOTALL)
     for quote_mark in "'\"":
         if quote_mark not in passed and not passed.endswith("\\"):

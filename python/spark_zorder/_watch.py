@@ -25,10 +25,10 @@ EVERY_SECONDS = 0.5
 
 _log = logging.getLogger(__name__)
 
-# The end of what stands before the phase of a batch in two passes.
+# In the name of a stage: the pass and the batch, which stand before the phase.
 _BATCH = re.compile(r", (pass [12] of 2, batch \d+ of \d+)$")
 
-# For the last phase that had a job: the phases after it that run on the driver, without jobs.
+# By the last phase that had a job: the phases after it, which run on the driver without jobs.
 _THEN = {
     "": "list, footers",
     "sample": "cuts",

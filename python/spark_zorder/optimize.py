@@ -45,9 +45,9 @@ class OptimizeBuilder:
         Parameters
         ----------
         predicate : str
-            A condition in SQL. Conditions on partition columns select partitions, conditions on
-            data columns select the files that may contain a matching row by the min/max in their
-            footers. With ``into``, only partition columns are allowed.
+            A condition in SQL. Conditions on partition columns select partitions. Conditions on
+            data columns select the files that, by the min/max in their footers, may contain a
+            matching row. With ``into``, only partition columns are allowed.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class OptimizeBuilder:
         Raises
         ------
         TypeError
-            `key` is not a str, or `value` neither str, number nor bool.
+            `key` is not a str, or `value` is neither a str, a number nor a bool.
 
         Examples
         --------

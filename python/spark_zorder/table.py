@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class ZOrderTable(LayoutRuns):
-    """A table of Parquet or ORC files; `forName` and `forPath` return one.
+    """A table of Parquet or ORC files, or of Delta or Iceberg; from `forName` or `forPath`.
 
     Every method runs one SQL statement and returns its rows, on classic sessions and over Spark
     Connect. Without the extension the methods raise `spark_zorder.MissingExtensionError`.
@@ -71,9 +71,9 @@ class ZOrderTable(LayoutRuns):
         spark : SparkSession
             Classic or Spark Connect.
         path : str
-            The root directory of the table, as for ``spark.read.parquet``. `toDF` reads all files
-            in it; name a Delta table ``forName(spark, "delta.`/path`")``, because its directory
-            holds removed files too.
+            The root directory of the table, as for ``spark.read.parquet``. For a Delta table, use
+            ``forName(spark, "delta.`/path`")`` instead: `toDF` reads all files in the directory,
+            and a directory of Delta also has removed files.
 
         Raises
         ------
@@ -101,7 +101,7 @@ class ZOrderTable(LayoutRuns):
         return self._spark.table(self._target)
 
     def optimize(self) -> "OptimizeBuilder":
-        """Begin an OPTIMIZE; `executeCompaction` or `executeZOrderBy` runs the statement.
+        """Begin an OPTIMIZE; a method of the builder such as `executeZOrderBy` runs it.
 
         Examples
         --------
@@ -163,7 +163,7 @@ class ZOrderTable(LayoutRuns):
         Parameters
         ----------
         *cols : str
-            The ordering columns; without any, the declaration is taken back.
+            The ordering columns; without columns, the declaration is removed.
         order : str
             ``zorder``, by all columns together, or ``lexical``, by the first column, then by the
             second.
@@ -198,10 +198,11 @@ class ZOrderTable(LayoutRuns):
         *cols : str
             The columns; by default the first 32 leaf columns of each file and the ordering columns.
         options : mapping of str to str, optional
-            Options of the index: ``{"int96": "read"}`` reads the values of INT96 columns, whose
-            bounds footers do not have.
+            Options of the index: ``{"int96": "read"}`` reads the values of INT96 columns, because
+            footers have no bounds of them.
         values : sequence of str, optional
-            Columns whose single values are indexed: the option ``values``.
+            Columns whose values are indexed, so that a query finds the files of one value: the
+            option ``values``.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 
@@ -209,7 +210,7 @@ class ZOrderTable(LayoutRuns):
         ------
         TypeError, ValueError
             A column is not a str, or not a name; a key or value of an option is not a str;
-            `values` is one str, and not a sequence of them.
+            `values` is a str instead of a sequence of str.
 
         Examples
         --------
