@@ -7,7 +7,7 @@ import java.io.File
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
 import java.util.concurrent.CountDownLatch
-import java.util.concurrent.atomic.AtomicBoolean
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.util.{Failure, Success, Try}
 
@@ -49,9 +49,10 @@ class OptimizeFailureSuite extends FaultyTables {
       write(shuffled(200, 2), dir)
       assert(new File(dir, "metadata").mkdir())
       val before = userFiles(dir)
-      val once = new AtomicBoolean
+      // the first look decides which command it is, the second is the check; Spark lists the directory later
+      val looks = new AtomicInteger
       FaultyFileSystem.withHook { (operation, path) =>
-        if (operation == "list" && path.getName == "metadata" && once.compareAndSet(false, true)) {
+        if (operation == "list" && path.getName == "metadata" && looks.getAndIncrement() < 2) {
           throw new java.io.IOException("not now")
         }
       }(intercept[java.io.IOException](sql(statement(dir)).collect()))
