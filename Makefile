@@ -312,7 +312,7 @@ torture-interleavings: $(environment) ## explore every interleaving of larger sc
 torture-skipping: $(environment) ## the skipping index against Spark alone: 100,000 queries (PAIRS= SEED=)
 	build/sbt 'set LocalProject("spark41") / Test / javaOptions ++= Seq( \
 	    "-Dsparkzorder.test.pairs=$(PAIRS)", "-Dsparkzorder.test.seed=$(SEED)")' \
-	  'spark41/testOnly *SkippingFuzzSuite *StarFuzzSuite *ColumnFunctionsSuite *HostileFunctionsSuite'
+	  'spark41/testOnly *SkippingFuzzSuite *StarFuzzSuite *DynamicFuzzSuite *ColumnFunctionsSuite *HostileFunctionsSuite'
 
 .PHONY: test-tpcds
 test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index and without (TPC_ROWS= TPC_SCALE=0.1)

@@ -6,7 +6,7 @@ package io.sparkzorder.accelerators
 import org.scalatest.tags.Slow
 
 import org.apache.spark.rdd.RDD
-import org.apache.spark.sql.SparkSessionExtensions
+import org.apache.spark.sql.{DataFrame, SparkSessionExtensions}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, PlanExpression}
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.sparkzorder.skipping.dynamic.{BothAdaptive, RandomStarSuite}
+import io.sparkzorder.skipping.dynamic.{BothAdaptive, DynamicFuzzSuite, RandomStarSuite}
 import io.sparkzorder.skipping.scan.Neighbour
 
 /** Does what accelerators do to scans: it knows Spark's scan by its class, and asks for files while it plans. */
@@ -85,3 +85,14 @@ class StandInSuite extends StandInTests with BothAdaptive {
 /** A suite of one extension alone, which holds for two. */
 @Slow
 class StandInRandomStarSuite extends RandomStarSuite with StandIn
+
+/** Random queries, whose scans all take keys from a second run of the other side. */
+@Slow
+class StandInDynamicFuzzSuite extends DynamicFuzzSuite with StandIn {
+
+  /** True if some scan leaves files out. The stand-in does not tell why. */
+  override protected def isPruned(df: DataFrame): Boolean =
+    collectWithSubqueries(df.queryExecution.executedPlan) { case scan: NativeScan => scan }.exists(
+      n =>
+        n.metrics("numFiles").value < n.relation.inputFiles.length)
+}
