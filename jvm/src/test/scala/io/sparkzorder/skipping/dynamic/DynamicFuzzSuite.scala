@@ -109,8 +109,8 @@ class DynamicFuzzSuite extends StarTestBase with RandomInputs {
     sql(largeRows).write.parquet(fact.getPath)
     if (random.nextBoolean()) sql(edgeRows).coalesce(1).write.mode("append").parquet(fact.getPath)
     // a partition column for Spark's own pruning
-    sql(largeRows).withColumn("i", expr("int(coalesce(l, 0) div 30)")).write.partitionBy("i")
-      .parquet(parts.getPath)
+    val rows = sql(largeRows).coalesce(8).withColumn("i", expr("int(coalesce(l, 0) div 30)"))
+    rows.write.partitionBy("i").parquet(parts.getPath)
     Seq(fact, parts).foreach { table =>
       val values = if (random.nextInt(3) == 0) " OPTIONS ('values' 's, i')" else ""
       if (values.nonEmpty && table == fact) sql(s"CREATE ZORDER INDEX ON '$table'$values").collect()
