@@ -148,7 +148,8 @@ class MergeRuleSuite extends AnyFunSuite {
     assert(!chosen(30).contains(Some("large")))
   }
 
-  test("without new files, a run above the greatest number of runs is merged with another, not alone") {
+  test(
+    "without new files, a run above the greatest number of runs is merged with another, not alone") {
     val names = Seq("a", "b").map(n => OrderingColumn(Seq(n), DoubleType))
     for ((n, merged) <- Seq(64 -> 0, 65 -> 2, 70 -> 7)) {
       val files = cut(Boxed(None, Seq(0.0, 0.0), Seq(1.0, 1.0)), n).zipWithIndex

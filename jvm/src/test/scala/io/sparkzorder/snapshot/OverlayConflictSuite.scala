@@ -43,7 +43,8 @@ class OverlayConflictSuite extends OverlayTableBase with Steps {
     }
   }
 
-  test("a file with the name and the time of a new file, but another length, is of another program") {
+  test(
+    "a file with the name and the time of a new file, but another length, is of another program") {
     withTable { (dir, state) =>
       val time = 1700000000000L
       val staged = stage(dir, state, "run", folders)

@@ -52,7 +52,8 @@ class TargetStatementSuite extends ParserTestBase {
       "spark.sql.ansi.doubleQuotedIdentifiers" -> "true") {
       for (name <- Seq("t", "a b", "a.b", "/x")) {
         parse(s"""SHOW LAYOUT "$name"""") match {
-          case TargetStatement(t: UnresolvedTable, _, _) => assert(t.multipartIdentifier === Seq(name))
+          case TargetStatement(t: UnresolvedTable, _, _) =>
+            assert(t.multipartIdentifier === Seq(name))
           case other => fail(s"$name: $other")
         }
         assert(parse(s"SHOW LAYOUT '$name'") ===

@@ -63,7 +63,7 @@ private[dynamic] object TotalExpressions {
     case t: TruncTimestamp => isShortUnit(t.format)
     case _: Add | _: Subtract | _: Multiply =>
       // Spark makes the type of the result wide enough. A result can have too many digits only if its type has the
-    // maximum precision.
+      // maximum precision.
       isFloating(e.dataType) || isDecimal(e.dataType, DecimalType.MAX_PRECISION - 1)
     case _: Lower | _: Upper | _: Substring | _: String2TrimExpression | _: StringReplace => true
     case _: Concat | _: StringPredicate => hasTexts(e)

@@ -108,12 +108,13 @@ private[iceberg] object IcebergLayouts {
       else None
     }.toSeq.headOption
 
-  private def read(s: Snapshot): Option[LayoutTag] = 
+  private def read(s: Snapshot): Option[LayoutTag] =
     // a snapshot of format version 1 need not have a summary
     Option(s.summary).flatMap(summary => keys.read(summary.asScala.get(_)))
 
   private def earlier(s: Snapshot): Seq[Long] =
-    Try(LayoutKeys.listed(Option(s.summary).flatMap(m => Option(m.get(Runs)))).map(_.toLong)).getOrElse(Nil)
+    Try(LayoutKeys.listed(
+      Option(s.summary).flatMap(m => Option(m.get(Runs)))).map(_.toLong)).getOrElse(Nil)
 }
 
 /**

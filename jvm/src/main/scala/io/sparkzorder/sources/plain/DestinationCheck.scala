@@ -123,7 +123,8 @@ private[sparkzorder] final class DestinationCheck(target: String, fs: FileSystem
         true
       } catch {
         case _: AccessControlException => false
-        case NonFatal(_) => true // the store cannot answer, and the write will fail if it is not allowed
+        case NonFatal(_) =>
+          true // the store cannot answer, and the write will fail if it is not allowed
       }
     }
 }

@@ -96,7 +96,9 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       isWhole: Boolean): Seq[(Path, String)] = {
     val ofIntents = new Intents(state).runs().filter(log.commitOf(_).isEmpty).toSet
     val listed =
-      if (isWhole) state.runDirectories().map { case (run, folder, _) => state.folder(folder) -> run }
+      if (isWhole) state.runDirectories().map { case (run, folder, _) =>
+        state.folder(folder) -> run
+      }
       else if (log.last > 0 && ofIntents.isEmpty) Nil
       else {
         // one listing for each folder, however many runs have died

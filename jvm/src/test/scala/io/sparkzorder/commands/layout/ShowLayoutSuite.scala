@@ -67,7 +67,8 @@ class ShowLayoutSuite extends ShowLayoutTestBase with RandomInputs {
   test("files of a partition that the catalog does not have any more are not counted") {
     withTable("t") {
       withTableDir { dir =>
-        sql(s"CREATE TABLE t (a INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '${dir.toURI}'")
+        sql(
+          s"CREATE TABLE t (a INT, p INT) USING parquet PARTITIONED BY (p) LOCATION '${dir.toURI}'")
         sql("INSERT INTO t SELECT int(id), int(id % 2) FROM range(100)")
         sql("OPTIMIZE t ZORDER BY (a)").collect()
         sql("ALTER TABLE t DROP PARTITION (p = 1)")

@@ -26,7 +26,6 @@ import io.sparkzorder.skipping.scan.{IndexPruning, RuntimePruningScan}
  * The system property `sparkzorder.test.pairs` asks for more queries, as `make torture-skipping` does.
  */
 class DynamicFuzzSuite extends StarTestBase with RandomInputs {
-  private val quick = 4
   private val more = sys.props.get("sparkzorder.test.pairs").fold(60)(_.toInt / 100)
   private val perTables = 40
   private val MostFailures = 12
@@ -352,11 +351,6 @@ class DynamicFuzzSuite extends StarTestBase with RandomInputs {
           s"of $done queries, $pruned had files pruned by keys")
       }
     }
-  }
-
-  test(s"random queries with joins have the same rows with skipping: $quick queries") {
-    // of a few queries, keys may prune none
-    check(quick, 0)
   }
 
   test(s"random queries with joins: $more queries", Slow)(check(more, 15))
