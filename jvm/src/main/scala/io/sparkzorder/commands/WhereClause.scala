@@ -104,10 +104,13 @@ private[sparkzorder] final class WhereClause(
    * True for a word such as `current_date`, which Spark's parser takes for a column. It is a function unless the table
    * has such a column. The columns of a path are not known here, and may well have a name such as `user`.
    */
-  private def isFunction(name: String): Boolean = target match {
-    case CatalogTarget(t) =>
-      WhereClause.functions(name) && !t.schema.fieldNames.exists(sameName(_, name))
-    case _ => WhereClause.ofMoment(name.toLowerCase(Locale.ROOT))
+  private def isFunction(name: String): Boolean = {
+    val word = name.toLowerCase(Locale.ROOT)
+    target match {
+      case CatalogTarget(t) =>
+        WhereClause.functions(word) && !t.schema.fieldNames.exists(sameName(_, name))
+      case _ => WhereClause.ofMoment(word)
+    }
   }
 
   /** The name of the column, without the name of the table before it and of a field behind it. */
@@ -126,11 +129,8 @@ private[sparkzorder] object WhereClause {
   private val ofMoment = Set("current_date", "current_timestamp")
 
   /** Functions that Spark accepts without parentheses, if no column has the name. */
-  private val functions: String => Boolean = {
-    val names = ofMoment ++
-      Set("current_time", "localtimestamp", "current_user", "user", "session_user")
-    name => names(name.toLowerCase(Locale.ROOT))
-  }
+  private val functions =
+    ofMoment ++ Set("current_time", "localtimestamp", "current_user", "user", "session_user")
 
   /**
    * Refuses a clause without any column, before Spark analyzes it. A clause such as `1 = 1 AND p = 2` is accepted,

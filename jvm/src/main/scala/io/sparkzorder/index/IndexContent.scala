@@ -358,6 +358,18 @@ private[sparkzorder] object ByteValues {
     if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
   }
 
+  /** The number of equal bytes with which two byte strings begin. */
+  def shared(a: Array[Byte], b: Array[Byte]): Int = {
+    val most = math.min(a.length, b.length)
+    var n = 0
+    while (n < most && a(n) == b(n)) n += 1
+    n
+  }
+
+  /** The number of equal bytes with which all byte strings begin; 0 if there is none. */
+  def shared(all: Seq[Array[Byte]]): Int = all.headOption.fold(0)(first =>
+    all.tail.foldLeft(first.length)((n, other) => math.min(n, shared(first, other))))
+
   final class Builder(expected: Int) {
     private var data = new Array[Byte](math.max(16, math.min(expected, 1 << 20) * 16))
     private val ends = Array.newBuilder[Int]

@@ -20,7 +20,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.values.ValuesPart
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.{Directories, ExclusiveFile, ObjectStore, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
 /**
  * A generation of an index.
@@ -170,7 +170,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private def write(content: IndexContent, header: IndexHeader, path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
     requireState()
-    if (ObjectStore.isOne(fs)) fs.mkdirs(directory) else Directories.make(fs, directory, conf)
+    Directories.make(fs, directory, conf)
     // two writers at once may create two such files, and the names of both are then the identity
     if (identities(list()).isEmpty) {
       val identity = new Path(directory, IndexStore.Identity + UUID.randomUUID())

@@ -12,6 +12,7 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
+import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 
 import io.sparkzorder.conf.{Setting, Settings}
@@ -208,11 +209,8 @@ private[ordered] object DeclaredWrite {
       own: Map[String, String],
       stored: Map[String, String]): T = {
     // the keys of stored options may be in lower case
-    def ofTable = stored.collectFirst {
-      case (key, value)
-          if !stored.contains(setting.propertyKey) && key.equalsIgnoreCase(setting.propertyKey) =>
-        value
-    }
+    def ofTable = if (stored.contains(setting.propertyKey)) None
+    else CaseInsensitiveMap(stored).get(setting.propertyKey)
     val option = own.get(setting.propertyKey.toLowerCase(Locale.ROOT)).orElse(ofTable)
     Settings.resolve(setting, stored ++ option.map(setting.propertyKey -> _))
   }

@@ -49,10 +49,14 @@ private[sparkzorder] object Directories extends Logging {
   def remove(fs: FileSystem, path: Path, recursive: Boolean): Boolean =
     fs.delete(path, recursive) || !fs.exists(path)
 
-  /** Makes a directory, unless it exists. Makes nothing if the parent is missing. */
+  /**
+   * Makes a directory, unless it exists. Makes nothing if the parent is missing, except on an object store, where a
+   * directory is only the beginning of names.
+   */
   def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     try {
-      if (RawFiles.isLocal(fs)) Files.createDirectory(RawFiles.local(directory))
+      if (ObjectStore.isOne(fs)) fs.mkdirs(directory)
+      else if (RawFiles.isLocal(fs)) Files.createDirectory(RawFiles.local(directory))
       else {
         FileContext.getFileContext(directory.toUri, conf)
           .mkdir(directory, FsPermission.getDirDefault, false)

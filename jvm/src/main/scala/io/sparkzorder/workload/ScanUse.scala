@@ -201,7 +201,9 @@ private[workload] object RankCurve {
         case (LongStats(min), LongStats(max)) =>
           Some((i => min(i).toDouble, i => max(i).toDouble, _ => 0.0))
         case (ByteStats(min), ByteStats(max)) =>
-          val shared = sharedPrefix(files.flatMap(i => Seq(min(i), max(i))))
+          val bounds = files.flatMap(i => Seq(min(i), max(i)))
+          val shared =
+            bounds.headOption.fold(Array.emptyByteArray)(_.take(ByteValues.shared(bounds)))
           def place(bytes: ByteValues)(i: Int) = afterPrefix(bytes(i), shared.length)
           Some((place(min) _, place(max) _, placeOf(_, shared)))
         case _ => None
@@ -240,13 +242,6 @@ private[workload] object RankCurve {
       slope += change
     }
     (at.result(), below.result())
-  }
-
-  private def sharedPrefix(all: Seq[Array[Byte]]): Array[Byte] = {
-    val first = all.headOption.getOrElse(Array.emptyByteArray)
-    first.take(all.drop(1).foldLeft(first.length) { (n, b) =>
-      (0 until n).find(i => i >= b.length || b(i) != first(i)).getOrElse(n)
-    })
   }
 
   /**

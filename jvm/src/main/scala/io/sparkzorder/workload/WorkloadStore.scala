@@ -53,8 +53,8 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   private[workload] def read(today: Long): Seq[StoredSketch] = {
     val recent = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
       .sortBy(f => (-dayOf(f).get, f.getPath.getName)).take(MaxFiles)
-    ManyFiles.map(recent)(sketchOf).flatten.groupBy(s => (s.id, s.day)).values.map(_.maxBy(
-      _.count)).toSeq
+    val sketches = ManyFiles.map(recent)(sketchOf).flatten
+    sketches.groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
       .sortBy(s => (s.day, s.id))
   }
 

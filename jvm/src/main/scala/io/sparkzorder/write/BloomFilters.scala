@@ -75,17 +75,16 @@ private[sparkzorder] object BloomFilters {
     val never = columns.filter { c =>
       val ofParquet = c.getPrimitiveType.getPrimitiveTypeName
       ofParquet == BOOLEAN || floats(ofParquet) && !ofTable.contains(settingOf(c))
-    }.map(c => settingOf(c) -> "false")
-    val settings =
-      if (enabled.isEmpty && ofTable.isEmpty) Map.empty[String, String]
-      else enabled ++ ofTable ++ never
+    }.map(c => settingOf(c) -> "false").toMap
+    val asked = enabled ++ ofTable
+    val settings = asked ++ never
     BloomFilters(
-      settings,
+      asked,
       if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
       else settings.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
       if (lost.isEmpty) Nil
       else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"),
-      never.toMap)
+      never)
   }
 
   /**

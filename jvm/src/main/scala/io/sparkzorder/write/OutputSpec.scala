@@ -99,15 +99,14 @@ private[sparkzorder] object FileUnits {
     rows,
     bytesPerRow,
     maxPageRows = positive(
-      conf.getInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, 0),
-      ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT),
+      conf.getInt(ParquetOutputFormat.PAGE_ROW_COUNT_LIMIT, 0).toLong,
+      ParquetProperties.DEFAULT_PAGE_ROW_COUNT_LIMIT.toLong).toInt,
     maxRowGroupBytes = positive(
       conf.getLong(ParquetOutputFormat.BLOCK_SIZE, 0L),
       ParquetWriter.DEFAULT_BLOCK_SIZE.toLong))
 
   /** The value of a setting, or the default if the setting is not set or limits nothing. */
-  private def positive[T](value: T, default: T)(implicit order: Numeric[T]): T =
-    if (order.toLong(value) > 0) value else default
+  private def positive(value: Long, default: Long): Long = if (value > 0) value else default
 
   /** Like `of`, for the stripes and strides of ORC, with the limits in ORC's own settings. */
   def ofOrc(rows: Double, bytesPerRow: Double, conf: Configuration): FileUnits = {

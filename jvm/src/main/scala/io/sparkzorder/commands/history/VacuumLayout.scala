@@ -150,6 +150,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       val sinceMs: Long) {
     def path: Path =
       if (unused.size == 1) unused.head.directory else state.intent(record.run)
+    // of a shadow that no later one replaces, the marker says that the whole shadow is over
+    private lazy val isAbandoned = isAll && replacing(record).isEmpty
     def files: Long = unused.map(_.files.size.toLong).sum
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 
@@ -174,9 +176,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
         Directories.removeEmpty(state.fs, u.directory)
         all.forall(identity)
       }.forall(identity)
-      // a record has just announced that a shadow that no run replaces is over
-      def isAbandoned = unused.nonEmpty && replacing(record).isEmpty
-      if (isGone && isAll && (isOver(record) || isAbandoned)) new Intents(state).remove(record.run)
+      if (isGone && (isAbandoned || isAll && isOver(record))) new Intents(state).remove(record.run)
       isGone
     }
 
@@ -186,7 +186,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
      */
     private def announce(): Boolean = isOver(record) || unused.isEmpty || {
       val marker =
-        if (isAll && replacing(record).isEmpty) Record.marker(Record.Abandon, record.run, user)
+        if (isAbandoned) Record.marker(Record.Abandon, record.run, user)
         else Record.marker(Record.Expired, record.run, user).copy(
           version = Record.ShadowVersion,
           changes = unused.map { u =>

@@ -277,12 +277,13 @@ private[sparkzorder] final class PostingsReader(
    * @param directories gives the directory of a shard
    */
   def lookUp(hashes: Array[Long], directories: Int => ShardDirectory)(found: Int => Unit): Unit = {
+    val lock = new Object
     ManyFiles.map(hashes.groupBy(format.shardOf).toSeq.filter { case (shard, _) =>
       part.shards(shard).entries > 0
     }) { case (shard, same) =>
       // a value may be in very many files, so no list of them is kept
       inShard(shard, same.map(format.packed(_, 0)), directories(shard))(f =>
-        hashes.synchronized(found(f)))
+        lock.synchronized(found(f)))
     }
     ()
   }

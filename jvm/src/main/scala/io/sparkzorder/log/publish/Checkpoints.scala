@@ -14,7 +14,7 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log._
-import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles, ObjectStore}
+import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles}
 
 /**
  * Writes checkpoints, and removes the record files that nothing needs any more. After a crash between two steps,
@@ -142,7 +142,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     if (obsolete(new CommitLogReader(state).read()).nonEmpty && fs.exists(state.commits)) {
       val trash = new Path(state.commits, s"${ExclusiveFile.Temporary}dropped_${UUID.randomUUID()}")
       // `make` does not make `_commits` again if the table was dropped meanwhile
-      if (ObjectStore.isOne(fs)) fs.mkdirs(trash) else Directories.make(fs, trash, fs.getConf)
+      Directories.make(fs, trash, fs.getConf)
       val names = obsolete(new CommitLogReader(state).read())
       // a record without its mark would be a run that is not published, so all marks go after all records
       val (records, others) = names.partition(LogFiles.numberOf(_).isDefined)

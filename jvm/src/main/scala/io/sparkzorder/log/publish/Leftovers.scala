@@ -4,7 +4,6 @@
 package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
-import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 
@@ -290,7 +289,9 @@ private[log] final class Evidence(
    *   number is not known, so that all records count
    */
   def holds(folder: String, change: FolderChange, number: Long): Boolean = {
-    ManyFiles.map(change.added)(isThere(folder, _))
+    // several files at once, because each costs a status and a footer
+    val files = change.added.map(folder -> _).filterNot(there.contains)
+    there ++= files.zip(ManyFiles.map(files) { case (folder, a) => look(folder, a) })
     change.added.forall(isProven(folder, change.folder, _, number))
   }
 
@@ -307,15 +308,14 @@ private[log] final class Evidence(
         }
       })
 
-  private val there = new ConcurrentHashMap[(String, Added), java.lang.Boolean]
+  private val there = mutable.HashMap.empty[(String, Added), Boolean]
 
   private def isThere(folder: String, a: Added): Boolean =
-    Option(there.get((folder, a))).map(_.booleanValue).getOrElse {
-      val found = state.status(Paths.child(state.folder(folder), a.name))
-        .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
-      there.put((folder, a), found)
-      found
-    }
+    there.getOrElseUpdate((folder, a), look(folder, a))
+
+  private def look(folder: String, a: Added): Boolean =
+    state.status(Paths.child(state.folder(folder), a.name))
+      .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
 }
 
 private[log] object Evidence {

@@ -17,7 +17,7 @@ import org.apache.spark.internal.Logging
 import io.sparkzorder.cluster.{FolderGrid, FolderGridBuilder, FolderSample, GridColumn, KeyColumn}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.util.{Directories, ExclusiveFile, ObjectStore}
+import io.sparkzorder.util.{Directories, ExclusiveFile}
 
 /**
  * The grid that OPTIMIZE stores for later writes.
@@ -129,8 +129,7 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
       val bytes = GridCodec.write(grid)
       if (state.fs.exists(state.home)) {
         // a directory whose parent was removed meanwhile is not made
-        if (ObjectStore.isOne(state.fs)) state.fs.mkdirs(directory)
-        else Directories.make(state.fs, directory, conf)
+        Directories.make(state.fs, directory, conf)
         ExclusiveFile.replace(state.fs, file, bytes, conf)
       }
     } catch {
@@ -182,7 +181,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
   def write(id: String, columns: Seq[String], types: Seq[String], regions: FolderGrid): Unit =
     try {
       state.create()
-      state.fs.mkdirs(file(id).getParent)
+      Directories.make(state.fs, file(id).getParent, conf)
       val thin = ThinGrid.of(regions, PlanStore.Bounds)
       val grid = StoredGrid(columns, types, Map.empty, thin, StoredGrid.UnknownRatio)
       ExclusiveFile.create(state.fs, file(id), id, GridCodec.write(grid), conf)

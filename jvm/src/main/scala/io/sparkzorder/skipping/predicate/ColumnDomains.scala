@@ -77,13 +77,7 @@ private[sparkzorder] final class ColumnDomains(
     case (b: ByteBlocks, ByteStats(least), ByteStats(greatest)) =>
       val ends =
         b.leastMin.filter(_ >= 0).map(least(_)) ++ b.greatestMax.filter(_ >= 0).map(greatest(_))
-      if (ends.isEmpty) Array.emptyByteArray
-      else {
-        val same = ends.tail.foldLeft(ends.head.length) { (n, end) =>
-          (0 until n).find(i => i >= end.length || end(i) != ends.head(i)).getOrElse(n)
-        }
-        ends.head.take(same)
-      }
+      ends.headOption.fold(Array.emptyByteArray)(_.take(ByteValues.shared(ends.toSeq)))
     case _ => Array.emptyByteArray
   }
 

@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 
 import io.sparkzorder.index.{
   ByteStats,
+  ByteValues,
   FileTable,
   IndexColumns,
   IndexedValues,
@@ -180,9 +181,7 @@ private object KeysInFiles {
     case (ByteStats(low), ByteStats(high)) =>
       val all = files.flatMap(i => Seq(low(i), high(i)))
       // bytes with which all values begin do not distinguish the values
-      val shared = all.drop(1).foldLeft(all.headOption.fold(0)(_.length)) { (n, b) =>
-        (0 until n).find(i => i >= b.length || b(i) != all.head(i)).getOrElse(n)
-      }
+      val shared = ByteValues.shared(all)
       (i => afterPrefix(low(i), shared), i => afterPrefix(high(i), shared))
     case _ => (_ => 0.0, _ => 0.0)
   }

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.values
 
 import java.util.{Arrays, Locale}
 
+import io.sparkzorder.index.ByteValues
+
 /**
  * Finds the texts for which UPPER or LOWER has a wanted result. UPPER and LOWER change each plain (ASCII)
  * character by itself to one plain character. So the plain characters before the first other character of a
@@ -78,7 +80,7 @@ private[values] final class ChangedCase(isUpper: Boolean) extends ChangedText {
       val shared =
         if (sameEnd(after(low.value), high)) low.value
         else if (high.isEndless) Array.empty[Byte]
-        else low.value.zip(high.value).takeWhile { case (a, b) => a == b }.map(_._1)
+        else low.value.take(ByteValues.shared(low.value, high.value))
       val plain = shared.takeWhile(_ >= 0)
       val isOne = !high.isEndless && high.inclusive && Arrays.equals(low.value, high.value)
       (plain, isOne && plain.length == low.value.length)

@@ -206,7 +206,7 @@ private[values] object Beginning extends ChangedText {
       if (low.isEndless) lengths.headOption
       else {
         // a shorter beginning is a beginning of the low end, too, and so lies below the low end
-        val same = Joined.sharedBy(plain, low.value)
+        val same = ByteValues.shared(plain, low.value)
         Seq(same, same + 1).find(n =>
           lengths.contains(n) && low.isReachedBy(ByteValues.compare(plain, 0, n, low.value)))
       }
@@ -279,7 +279,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
     if (low.isEndless || after.isEmpty) Nil
     else {
       val text = low.value
-      val same = if (high.isEndless) 0 else Joined.sharedBy(text, high.value)
+      val same = if (high.isEndless) 0 else ByteValues.shared(text, high.value)
       def toHigh(n: Int) =
         if (n > same) ByteValues.compare(text, 0, text.length, high.value)
         else -ByteValues.compare(high.value, n, high.value.length - n, after)
@@ -296,14 +296,6 @@ private object Joined {
 
   /** The greatest number of beginnings that are intervals of their own. */
   val MaxBeginnings = 100
-
-  /** With how many equal bytes two texts begin. */
-  def sharedBy(a: Array[Byte], b: Array[Byte]): Int = {
-    val most = math.min(a.length, b.length)
-    var n = 0
-    while (n < most && a(n) == b(n)) n += 1
-    n
-  }
 }
 
 /** The first `count` characters of a string. */

@@ -43,7 +43,7 @@ private[delta] final class DeltaSnapshot(
   // therefore cannot be rewritten together. A file of a NULL partition has no timestamp, so it fits both forms.
   private val zoneless = if (listed.exists(_.hasZone)) listed.filter(_.isZoneless) else Vector.empty
 
-  override def files: IndexedSeq[DeltaFile] =
+  override lazy val files: IndexedSeq[DeltaFile] =
     if (zoneless.isEmpty) listed else listed.filterNot(_.isZoneless)
 
   override def leftOut: Seq[String] =

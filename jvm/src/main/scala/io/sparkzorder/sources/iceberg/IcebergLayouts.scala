@@ -109,12 +109,14 @@ private[iceberg] object IcebergLayouts {
     }.toSeq.headOption
 
   private def read(s: Snapshot): Option[LayoutTag] =
-    // a snapshot of format version 1 need not have a summary
-    Option(s.summary).flatMap(summary => keys.read(summary.asScala.get(_)))
+    keys.read(summary(s).get(_))
 
   private def earlier(s: Snapshot): Seq[Long] =
-    Try(LayoutKeys.listed(
-      Option(s.summary).flatMap(m => Option(m.get(Runs)))).map(_.toLong)).getOrElse(Nil)
+    Try(LayoutKeys.listed(summary(s).get(Runs)).map(_.toLong)).getOrElse(Nil)
+
+  /** A snapshot of format version 1 need not have a summary. */
+  private def summary(s: Snapshot): collection.Map[String, String] =
+    Option(s.summary).fold(collection.Map.empty[String, String])(_.asScala)
 }
 
 /**

@@ -143,7 +143,7 @@ private[plain] final class Into(
     if (runIds.nonEmpty && !isMarked) {
       Try {
         try directory.clearOwn(runIds.toSet)
-        finally directory.release()
+        finally directory.giveUp()
       }.failed.foreach(cause.addSuppressed)
     }
 }
@@ -155,6 +155,9 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   /** The file by which the statement that writes into the directory keeps other statements out. */
   val claimed: Path = new Path(root, IntoDirectory.Claim)
 
+  // true if this statement has made the directory
+  private var isMade = false
+
   /**
    * Takes the directory for one statement. If two statements wrote at once, readers would see every row
    * twice until one of them fails. The claim of a statement that died stays in the directory, as its other
@@ -164,6 +167,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
    *   directory
    */
   def claim(runId: String): Unit = {
+    isMade = !fs.exists(root)
     fs.mkdirs(root)
     if (!ExclusiveFile.create(fs, claimed, runId, runId.getBytes(UTF_8), conf)) {
       throw ZOrderErrors.targetNotEmpty(root.toString, claimed.getName)
@@ -176,6 +180,13 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   }
 
   def release(): Unit = fs.delete(claimed, false)
+
+  /** Releases the directory after a failure, and removes the directory if this statement has made it. */
+  def giveUp(): Unit = {
+    release()
+    if (isMade) Directories.removeEmpty(fs, root)
+    ()
+  }
 
   /** @throws io.sparkzorder.errors.ZOrderException ZORDER_TARGET_NOT_EMPTY */
   def requireEmpty(): Unit =

@@ -94,17 +94,17 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       log: TableLog,
       folders: Seq[Path],
       isWhole: Boolean): Seq[(Path, String)] = {
-    val ofIntents = new Intents(state).runs().filter(log.commitOf(_).isEmpty).toSet
+    val unfinished = new Intents(state).runs().filter(log.commitOf(_).isEmpty).toSet
     val listed =
       if (isWhole) state.runDirectories().map { case (run, folder, _) =>
         state.folder(folder) -> run
       }
-      else if (log.last > 0 && ofIntents.isEmpty) Nil
+      else if (log.last > 0 && unfinished.isEmpty) Nil
       else {
         // one listing for each folder, however many runs have died
         ManyFiles.map(folders)(f =>
           state.files(f).filter(_.isDirectory).map(d => f -> RunFolder.runOf(d.getPath.getName)))
-          .flatten.collect { case (f, Some(run)) if log.last == 0 || ofIntents(run) => f -> run }
+          .flatten.collect { case (f, Some(run)) if log.last == 0 || unfinished(run) => f -> run }
       }
     listed.distinct
   }
