@@ -235,17 +235,29 @@ class CheckpointSuite extends CheckpointTestBase {
   test("files that others removed are forgotten") {
     withTable { (dir, state) =>
       put(dir, "p=1/f1000", "x")
-      // each adds a file, and nobody replaces it
-      published(
-        dir,
-        (1L to 1100L).map { n =>
-          val r = optimize(n, "p=1")
-          n -> r.copy(changes = r.changes.map(_.copy(replaced = Nil)))
-        })
+      published(dir, addingRuns)
       checkpoints(state)
-      val now = read(state)
-      assert(now.all.flatMap(_._2.changes.flatMap(_.added.map(_.name))) ===
-        "f1000" +: (1091 to 1100).map(n => s"f$n"))
+      assert(added(read(state)) === "f1000" +: (1091 to 1100).map(n => s"f$n"))
     }
   }
+
+  test("files that others removed are not forgotten while a run keeps files of their folder") {
+    withTable { (dir, state) =>
+      put(dir, "p=1/f1000", "x")
+      published(dir, addingRuns)
+      // a later run of this folder has replaced files whose only copy run 1 may keep
+      new Intents(state).write(Intent(id("run 1"), Seq("p=1")))
+      checkpoints(state)
+      assert(added(read(state)).sorted === (1 to 1100).map(n => s"f$n").sorted)
+    }
+  }
+
+  /** Runs of which each adds a file that nobody replaces. */
+  private def addingRuns = (1L to 1100L).map { n =>
+    val r = optimize(n, "p=1")
+    n -> r.copy(changes = r.changes.map(_.copy(replaced = Nil)))
+  }
+
+  private def added(log: TableLog): Seq[String] =
+    log.all.flatMap(_._2.changes.flatMap(_.added.map(_.name)))
 }

@@ -119,17 +119,20 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
       log.open.map(_.known).filter(_.record != null).map(k => k.number -> k.record)
 
   /**
-   * Lists the folders with added files, and forgets the files that another program has removed.
+   * Lists the folders with added files, and forgets the files that another program has removed. In a folder where an
+   * earlier run still keeps replaced files, nothing is forgotten: a removed file may be the reason why [[Evidence]]
+   * finds that the replaced files are the only copy of rows.
    *
    * @return false if a run was under way, so that files were perhaps hidden; then nothing is forgotten
    */
   private def forgetRemovedFiles(log: CommitLog, facts: LiveFacts): Boolean =
     log.open.forall(_.isDone) && {
-      val names = ManyFiles.map(facts.folders.toSeq) { folder =>
+      val keeping = new Intents(state).all().flatMap(_._2.folders).toSet
+      val names = ManyFiles.map(facts.folders.filterNot(keeping).toSeq) { folder =>
         folder -> state.files(state.folder(folder)).filter(_.isFile).map(_.getPath.getName).toSet
       }.toMap
       val same = new CommitLogReader(state).ids() == log.ids
-      if (same) facts.retain((folder, name) => names(folder).contains(name))
+      if (same) facts.retain((folder, name) => keeping(folder) || names(folder).contains(name))
       same
     }
 
