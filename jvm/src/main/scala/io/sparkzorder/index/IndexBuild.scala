@@ -35,6 +35,8 @@ private[sparkzorder] final case class BuiltIndex(content: IndexContent, unreadab
  *
  * @param root the directory of the table, as a qualified path
  * @param jobFrom the least number of files for which a job reads the footers
+ * @param filesOfJob the greatest number of files of one job. Spark ends a job whose results are larger than
+ *   `spark.driver.maxResultSize`, so very many files are read by several jobs
  * @param format the format of the data files
  * @param readsInt96 true to compute the bounds of INT96 columns from their values, because footers have no
  *   bounds of such columns
@@ -45,7 +47,8 @@ private[sparkzorder] final class IndexBuild(
     choice: ColumnChoice,
     jobFrom: Int = IndexBuild.JobFrom,
     format: DataFormat,
-    readsInt96: Boolean = false)
+    readsInt96: Boolean = false,
+    filesOfJob: Int = IndexBuild.FilesOfJob)
     extends Logging {
   private val bounds = new BoundsFromValues(choice, readsInt96)
   private val reader = new EntryReader(root.toString, choice, format, bounds)
@@ -62,7 +65,7 @@ private[sparkzorder] final class IndexBuild(
     if (files.isEmpty) BuiltIndex(IndexContent.empty, Nil)
     else if (files.size >= jobFrom || readsInt96) {
       val toRead = files.map(f => FileToRead(f.path.toString, f.length, f.modified))
-      byJob(toRead, if (readsInt96) 1 else IndexBuild.FilesOfTask)
+      byJobs(toRead, if (readsInt96) 1 else IndexBuild.FilesOfTask)
     } else {
       val (read, unreadable) = reader.footers(files, conf)
       BuiltIndex(ofFooters(read), unreadable)
@@ -88,7 +91,7 @@ private[sparkzorder] final class IndexBuild(
         FileToRead(Paths.folder(root, e.path).toString, e.length, e.modified)
       }
       val read =
-        try byJob(files, filesOfTask = 1)
+        try byJobs(files, filesOfTask = 1)
         catch {
           case NonFatal(e) =>
             logWarning(s"values of files in $root could not be read, so bounds are missing", e)
@@ -102,28 +105,29 @@ private[sparkzorder] final class IndexBuild(
     }
   }
 
-  private def byJob(files: Seq[FileToRead], filesOfTask: Int): BuiltIndex = {
+  private def byJobs(files: Seq[FileToRead], filesOfTask: Int): BuiltIndex = {
+    val built = files.grouped(filesOfJob).flatMap(byJob(_, filesOfTask)).toIndexedSeq
+    BuiltIndex(IndexContent.concat(built.map(_.content)), built.flatMap(_.unreadable))
+  }
+
+  private def byJob(files: Seq[FileToRead], filesOfTask: Int): Seq[BuiltIndex] = {
     val sc = session.sparkContext
     val tasks = math.max(1, math.min(files.size / filesOfTask, IndexBuild.MaxTasks))
     val settings = sc.broadcast(new SerializableConfiguration(conf))
     // the closure must not hold this object, which has the session
     val reader = this.reader
-    val built =
-      try {
-        sc.parallelize(files, tasks).mapPartitions { part =>
-          val listed = part.map(f =>
-            DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
-          val built = reader.read(listed.toIndexedSeq, settings.value.value)
-          // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the
-          // final index: bounds of other tasks may lie between two bounds of this task, and more bytes are then
-          // needed to tell them apart.
-          Iterator.single(
-            built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
-        }.collect()
-      } finally settings.destroy()
-    BuiltIndex(
-      IndexContent.concat(built.map(_.content).toIndexedSeq),
-      built.flatMap(_.unreadable).toIndexedSeq)
+    try {
+      sc.parallelize(files, tasks).mapPartitions { part =>
+        val listed = part.map(f =>
+          DataFile.alone(new FileStatus(f.length, false, 0, 0L, f.modified, new Path(f.path))))
+        val built = reader.read(listed.toIndexedSeq, settings.value.value)
+        // Long bounds are shortened, so that tasks send less to the driver. They keep more bytes than in the
+        // final index: bounds of other tasks may lie between two bounds of this task, and more bytes are then
+        // needed to tell them apart.
+        Iterator.single(
+          built.copy(content = SeparatingBounds.of(built.content, IndexBuild.BytesOfTask)))
+      }.collect().toSeq
+    } finally settings.destroy()
   }
 }
 
@@ -131,6 +135,9 @@ private[sparkzorder] object IndexBuild {
 
   /** The least number of files for which a job reads the footers. */
   val JobFrom = 1000
+
+  /** The results of so many files take some hundred megabytes with 32 columns of long texts. */
+  private val FilesOfJob = 50000
   private val FilesOfTask = 500
   private val BytesOfTask = 64
   private val MaxTasks = 10000

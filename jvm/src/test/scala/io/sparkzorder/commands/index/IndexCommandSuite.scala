@@ -139,10 +139,24 @@ class IndexCommandSuite extends IndexTestBase {
       assert(jobs.jobs === 1)
       val here =
         new IndexBuild(session, root, ColumnChoice(), jobFrom = 100, ParquetFiles).of(files)
-      assert(byJob.content.files.size === 6)
-      assert((0 until 6).map(byJob.content.files.path) === (0 until 6).map(here.content.files.path))
-      byJob.content.columns.zip(here.content.columns).foreach { case ((c, v), (d, w)) =>
-        assert(c === d && v.nulls.toSeq === w.nulls.toSeq && v.flags.toSeq === w.flags.toSeq)
+      var byJobs: BuiltIndex = null
+      val three = JobCounter.count(spark) {
+        byJobs = new IndexBuild(
+          session,
+          root,
+          ColumnChoice(),
+          jobFrom = 1,
+          ParquetFiles,
+          filesOfJob = 2).of(files)
+      }
+      assert(three.jobs === 3)
+      for (built <- Seq(byJob, byJobs)) {
+        assert(built.content.files.size === 6)
+        assert(
+          (0 until 6).map(built.content.files.path) === (0 until 6).map(here.content.files.path))
+        built.content.columns.zip(here.content.columns).foreach { case ((c, v), (d, w)) =>
+          assert(c === d && v.nulls.toSeq === w.nulls.toSeq && v.flags.toSeq === w.flags.toSeq)
+        }
       }
     }
   }
