@@ -116,7 +116,7 @@ private[iceberg] object IcebergLayouts {
 
   /** A snapshot of format version 1 need not have a summary. */
   private def summary(s: Snapshot): collection.Map[String, String] =
-    Option(s.summary).fold(collection.Map.empty[String, String])(_.asScala)
+    Option(s.summary).fold[collection.Map[String, String]](Map.empty)(_.asScala)
 }
 
 /**
