@@ -125,9 +125,10 @@ private[sparkzorder] object IcebergLister {
       ordering(session, quoted))
   }
 
-  /** The columns of the last commit of OPTIMIZE. */
+  /** The columns of the last commit of OPTIMIZE that no rollback has taken out of the table's history. */
   private def ordering(session: Session, quoted: String): Option[String] =
     session.table(s"$quoted.snapshots").where("summary['zorder-columns'] IS NOT NULL")
+      .join(session.table(s"$quoted.history").where("is_current_ancestor"), "snapshot_id")
       .selectExpr("max_by(summary['zorder-columns'], committed_at)").collect().headOption
       .flatMap(r => Option(r.getString(0)))
 

@@ -5,6 +5,8 @@ package io.sparkzorder.log
 
 import java.io.File
 
+import scala.util.Random
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.tagobjects.Slow
 
@@ -231,6 +233,81 @@ class CheckpointSuite extends CheckpointTestBase {
       }
     }
   }
+
+  test("a file that an UNDO has brought back stays a file of the table after a checkpoint") {
+    withTable { (dir, state) =>
+      published(
+        dir,
+        Seq(
+          1L -> exchange(1, Seq("x", "b"), Seq("c")),
+          2L -> exchange(2, Seq("c"), Seq("x", "b"), undone = Some(1)),
+          // the rows of b are not in d
+          3L -> exchange(3, Seq("x", "y"), Seq("d"))) ++
+          (4L to 30L).map(n => n -> optimize(n, "p=1")))
+      checkpoints(state)
+      assert(checkpointFiles(dir) === Seq(20))
+      val now = new CommitLogReader(state).read().history.folders("")
+      assert(now.explains(listing(state, Seq("b", "d"))))
+      assert(now.disagreements(listing(state, Seq("b", "d"))) === Nil)
+      for (old <- Seq("x", "y", "c")) {
+        assert(now.disagreements(listing(state, Seq("b", "d", old))).flatMap(_.names) === Seq(old))
+      }
+    }
+  }
+
+  test("random runs and UNDOs: a checkpoint takes no file of the table for an old one, and knows all old ones") {
+    val seed = System.nanoTime()
+    val random = new Random(seed)
+    withClue(s"seed $seed: ") {
+      for (_ <- 1 to 25) withTable { (dir, state) =>
+        var live = Vector("u0", "u1", "u2")
+        var dead = Set.empty[String]
+        // the runs in force, newest first, by number, inputs and outputs
+        var inForce = List.empty[(Int, Seq[String], Seq[String])]
+        def publish(n: Int, from: Seq[String], to: Seq[String], undone: Option[Int]): Unit = {
+          published(dir, Seq(n.toLong -> exchange(n, from, to, undone)))
+          live = live.diff(from) ++ to
+          dead = (dead ++ from) -- to
+        }
+        for (n <- 1 to 60) {
+          if (random.nextInt(3) == 0) live :+= s"u$n-append"
+          inForce match {
+            case (run, from, to) :: older if random.nextInt(3) == 0 && to.forall(live.contains) =>
+              publish(n, to, from, Some(run))
+              inForce = older
+            case _ =>
+              val from = random.shuffle(live).take(1 + random.nextInt(3))
+              val to = (1 to 1 + random.nextInt(2)).map(i => s"f$n-$i")
+              publish(n, from, to, None)
+              inForce ::= ((n, from, to))
+          }
+          checkpoints(state)
+          History.forget(state.root.toString)
+          val now = new CommitLogReader(state).read().history.folders("")
+          assert(now.explains(listing(state, live)), s"record $n, $live")
+          val restored = now.disagreements(listing(state, live ++ dead)).flatMap(_.names)
+          assert(restored.toSet === dead, s"record $n, $live")
+        }
+        assert(checkpointFiles(dir).nonEmpty)
+      }
+    }
+  }
+
+  private def exchange(
+      n: Int,
+      from: Seq[String],
+      to: Seq[String],
+      undone: Option[Int] = None): Record = optimize(n.toLong).copy(
+    kind = if (undone.isDefined) Record.Undo else Record.Optimize,
+    undone = undone.map(r => id(s"run $r")),
+    changes = Seq(FolderChange(
+      "",
+      from.zipWithIndex.map { case (name, i) => Replaced(name, 1L, 1L, s"_old_$i") },
+      to.zipWithIndex.map { case (name, i) => Added(s"_new_$i", name, 1L, 1L, 1L) })))
+
+  private def listing(state: StateDirectory, names: Seq[String]): Map[String, FileStatus] =
+    names.map(n =>
+      n -> new FileStatus(1L, false, 1, 1L, 1L, new Path(state.root, n))).toMap
 
   test("files that others removed are forgotten") {
     withTable { (dir, state) =>

@@ -196,12 +196,36 @@ private object Checkpoints {
 private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
 
   /** The number of the record that added each file, by folder and name. Replaced files are removed from it. */
-  private val owner = mutable.HashMap.empty[(String, String), Long]
+  private val owner = mutable.HashMap.empty[(String, String), (Long, Added)]
+
+  /**
+   * The past files of each record, by the number of the record and the folder. First come the files that the run of
+   * the record replaced. Then come the files from which earlier runs had made those files, directly or in several
+   * steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past files `b`
+   * and `a`. A file that an UNDO had brought back before is not a past file: if run 1 replaces `a` and `b` by `c`,
+   * an UNDO brings both back, and run 3 replaces `a` by `d`, then the rows of `b` are not in `d`. [[withPast]] cuts
+   * the lists off.
+   */
+  private val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
+
   for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
+    val replaced = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
+    val stored = e.past.filter(_.folder == c.folder).flatMap(_.files)
+    val makers =
+      replaced.flatMap(f => owner.get((c.folder, f.name)).map(_._1)).distinct.map(_ -> c.folder)
     // a conflict gives replaced files their names again, so they still belong to the runs that added them
-    if (!e.conflict) c.replaced.foreach(r => owner.remove((c.folder, r.name)))
-    c.added.foreach(a => owner((c.folder, a.name)) = e.number)
+    if (!e.conflict) {
+      (replaced ++ stored).filter(isLive(c.folder, _)).foreach(f =>
+        owner.remove((c.folder, f.name)))
+    }
+    c.added.foreach(a => owner((c.folder, a.name)) = e.number -> a)
+    val before = stored ++ makers.flatMap(past.getOrElse(_, Vector.empty))
+    past(e.number -> c.folder) =
+      (replaced ++ before.filterNot(isLive(c.folder, _))).distinct.toVector
   }
+
+  private def isLive(folder: String, file: PastFile): Boolean =
+    owner.get((folder, file.name)).exists(_._2.length == file.length)
 
   /** The folders of the files that records have added and no later record has replaced. */
   def folders: Set[String] = owner.keysIterator.map(_._1).toSet
@@ -216,28 +240,6 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
   def retain(isThere: (String, String) => Boolean): Unit =
     owner.keys.toList.filterNot { case (folder, name) => isThere(folder, name) }
       .foreach(owner.remove)
-
-  /**
-   * The past files of each record, by the number of the record and the folder. First come the files that the run of
-   * the record replaced. Then come the files from which earlier runs had made those files, directly or in several
-   * steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past files `b`
-   * and `a`. [[withPast]] cuts the lists off.
-   */
-  private lazy val past: Map[(Long, String), Vector[PastFile]] = {
-    val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
-    val madeBy = mutable.HashMap.empty[(String, String), Long]
-    def maker(e: CheckpointEntry, file: (String, String)): Option[Long] =
-      if (e.conflict) madeBy.get(file) else madeBy.remove(file)
-    for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
-      val before = e.past.filter(_.folder == c.folder).flatMap(_.files) ++
-        c.replaced.flatMap(r => maker(e, (c.folder, r.name))).distinct
-          .flatMap(n => past.getOrElse((n, c.folder), Vector.empty))
-      val own = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
-      past((e.number, c.folder)) = (own ++ before).distinct.toVector
-      c.added.foreach(a => madeBy((c.folder, a.name)) = e.number)
-    }
-    past.toMap
-  }
 
   /**
    * The entries of a new checkpoint.
@@ -281,7 +283,7 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
       FolderChange(
         c.folder,
         Nil,
-        c.added.filter(a => owner.get((c.folder, a.name)).contains(e.number)))
+        c.added.filter(a => owner.get((c.folder, a.name)).exists(_._1 == e.number)))
     }
     e.copy(whole = false, record = e.record.copy(changes = changes.filter(_.added.nonEmpty)))
   }
