@@ -10,6 +10,7 @@ import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.FileStatus
+import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
@@ -215,8 +216,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     catch { case _: FileNotFoundException => None }
 
   /**
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if a record cannot be read and its
-   *   run is not done
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if the content of a record is damaged and
+   *   its run is not done
+   * @throws java.io.IOException if the file system fails
    */
   @tailrec
   def read(): CommitLog = {
@@ -309,7 +311,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     Try(state.read(id.number)) match {
       case Success(r) => Some(KnownRecord(id.number, r))
       case Failure(_) if !list().records.contains(id -> done) => None
-      case Failure(e) if done =>
+      // another error, such as a timeout, may pass, and a query must not go on as if the run did not exist
+      case Failure(e @ (_: ZOrderException | _: AccessControlException)) if done =>
         logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
         Some(KnownRecord(id.number, null))
       case Failure(e) => throw e
@@ -329,8 +332,11 @@ private final class SeenRecords(before: Option[CommitLog]) {
   def checkpoint(id: RecordId): Option[KnownCheckpoint] =
     before.flatMap(_.checkpoint).filter(_.id == id)
 
-  def record(id: RecordId): Option[KnownRecord] = records.get(id).map(_.known)
+  /** The record, if the earlier read could read it. */
+  def record(id: RecordId): Option[KnownRecord] =
+    records.get(id).map(_.known).filter(_.record != null)
 
   /** The record if its run was done at the earlier read. A run that is done stays done. */
-  def done(id: RecordId): Option[OpenRecord] = records.get(id).filter(_.isDone)
+  def done(id: RecordId): Option[OpenRecord] =
+    records.get(id).filter(o => o.isDone && o.known.record != null)
 }

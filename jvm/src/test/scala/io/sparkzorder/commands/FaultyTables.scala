@@ -65,7 +65,7 @@ trait FaultyTables extends OptimizeTestBase {
   /** True for a rename by which a committed run is published. */
   def isPublishing(operation: String, path: Path): Boolean =
     operation == "rename" && path.getName != "_waiting" &&
-      !Seq("_commits", "_runs", "_index", "_trial").exists(path.toString.contains)
+      !Seq("_commits", "_runs", "_index", "_grid", "_trial").exists(path.toString.contains)
 
   /** True when OPTIMIZE lists its inputs again, just before it commits. */
   def relisting(dir: File)(operation: String, path: Path): Boolean =

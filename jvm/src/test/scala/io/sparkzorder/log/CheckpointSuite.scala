@@ -3,12 +3,14 @@
 
 package io.sparkzorder.log
 
-import java.io.File
+import java.io.{File, IOException}
 
 import scala.util.Random
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.tagobjects.Slow
+
+import io.sparkzorder.FaultyFileSystem
 
 /** Checkpoints: what they keep, what they cost, and what of a checkpoint counts for nothing. */
 class CheckpointSuite extends CheckpointTestBase {
@@ -149,6 +151,24 @@ class CheckpointSuite extends CheckpointTestBase {
       put(commits(dir), "_21", "damaged")
       val now = new CommitLogReader(state).read()
       assert(now.upTo === 20 && now.history.folders("").steps.size === before.size - 1)
+    }
+  }
+
+  test("an error of the file system that passes does not hide a record") {
+    withScheme("faulty") { (dir, state) =>
+      runs(dir, 1L to 3L)
+      def open = new CommitLogReader(state).read().open.map(_.known.record)
+      val error = intercept[IOException](FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "open" && path.getName == "_2") throw new IOException("a timeout")
+      }(open))
+      assert(error.getMessage === "a timeout")
+      assert(open === (1L to 3L).map(optimize(_)))
+      // a record with bad content is passed over, and is read again with the next record
+      put(commits(dir), "_2", "damaged")
+      History.forget(state.root.toString)
+      assert(open === Seq(optimize(1), null, optimize(3)))
+      runs(dir, 2L to 4L)
+      assert(open === (1L to 4L).map(optimize(_)))
     }
   }
 
