@@ -226,24 +226,26 @@ private[snapshot] final class Overlay(
     if (lost.isEmpty) listed
     else {
       val files = listed.filterNot(f => TokenFile.isOne(f._1))
-      val returning = lost.flatMap(c =>
-        c.run.comingBack(
-          c.change,
-          r => files.get(r.name).exists(r.is) || !c.run.isDone && c.state == FolderState.Conflict))
-        .toMap
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
+      def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
+        s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))
+      // The run met its conflict in another folder. It was published in this folder, although the token is gone.
+      def isPublished(c: OpenChange) = staying.get(c).exists(_.nonEmpty) ||
+        c.change.added.exists(a => isReplaced(c, a.name))
+      val returning = lost.flatMap { c =>
+        def isRead(r: Replaced) = !isPublished(c) && (files.get(r.name).exists(r.is) ||
+          !c.run.isDone && c.state == FolderState.Conflict)
+        c.run.comingBack(c.change, isRead)
+      }.toMap
       // In an overwritten folder of a run that is not done, no new file leaves the listing: another program has
-      // removed the directory of the run, and what that program has left in the folder counts.
+      // removed the directory of the run, and what that program has left in the folder counts. A file that a later
+      // run has replaced stays in the listing, so that the step of that run finds the file.
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
-        a <- c.change.added
+        a <- c.change.added if !isReplaced(c, a.name)
         s <- files.get(a.name)
         if s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
       } yield a.name
-      def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
-        s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))
-      def isPublished(c: OpenChange) = staying.get(c).exists(_.nonEmpty) ||
-        c.change.added.exists(a => isReplaced(c, a.name))
       val gone = for {
         c <- lost
         r <- c.change.replaced if files.get(r.name).exists(r.is)

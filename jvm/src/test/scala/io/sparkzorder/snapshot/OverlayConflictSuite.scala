@@ -43,6 +43,26 @@ class OverlayConflictSuite extends OverlayTableBase with Steps {
     }
   }
 
+  test("the published folder keeps its rows when a cleaner of empty files removes the token") {
+    withConflict { (dir, _, listings) =>
+      val expected = after + ("p=1" -> Option(Set("old p=1/a")))
+      assert(new File(dir, s"_zorder_$run/_finished").delete())
+      // the first of these listings show the replaced files, which are still kept in the directory of the run
+      listings.tail.foreach(l => assert(l.read() === expected))
+    }
+  }
+
+  test("the next run replaces what was published beside a conflict, whose directories are gone") {
+    withConflict { (dir, state, _) =>
+      FileUtils.deleteDirectory(new File(dir, s"_zorder_$run"))
+      val listing = new Listing(dir, stateOf(dir), both)
+      publish(dir, state, 2, stage(dir, state, "next", Map("" -> ((Seq("n1", "n2"), Seq("q"))))))
+      val expected = Map("" -> Option(Set("new q")), "p=1" -> Option(Set("old p=1/a")))
+      assert(listing.read() === expected)
+      assert(listing.read(upTo = Some(1)) === expected)
+    }
+  }
+
   test(
     "a file with the name and the time of a new file, but another length, is of another program") {
     withTable { (dir, state) =>

@@ -27,9 +27,15 @@ abstract class OverlayTableBase extends StateTestBase with RandomInputs {
     }.toMap
     override def files(folder: Path): Option[Map[String, FileStatus]] = all.get(folder)
 
-    /** Contents that a reader finds in each folder; None when a file is missing. */
-    def read(reader: StateDirectory = state): Map[String, Option[Set[String]]] = {
-      val changed = new Overlay(reader, ShadowUse.Checked).over(this)
+    /**
+     * Contents that a reader finds in each folder; None when a file is missing.
+     *
+     * @param upTo the number of the newest record that may add rows that were not listed
+     */
+    def read(
+        reader: StateDirectory = state,
+        upTo: Option[Long] = None): Map[String, Option[Set[String]]] = {
+      val changed = new Overlay(reader, ShadowUse.Checked, upTo).over(this)
       folders.map { f =>
         val folder = Paths.folder(state.root, f)
         val files = changed.getOrElse(folder, all(folder)).values.toSeq
