@@ -317,10 +317,11 @@ private[snapshot] final class Overlay(
       listed: Map[String, FileStatus],
       present: PresentFiles,
       moves: MovedFolders): Option[Map[String, FileStatus]] = {
-    def now(step: Step, added: Added): Option[FileStatus] =
-      if (step.known.isGone(step.change.folder, added.name)) None
+    def now(step: Step, added: Added): Option[FileStatus] = {
+      // the folder of a file that was gone may be back at its place
+      val there = present.in(folder).get(added.name)
+      if (there.isEmpty && step.known.isGone(step.change.folder, added.name)) None
       else {
-        val there = present.in(folder).get(added.name)
         open.get(step.known).filter(_ => step.underWay) match {
           case Some(run) =>
             val found = there.orElse(run.onItsWay(step.change, added))
@@ -331,6 +332,7 @@ private[snapshot] final class Overlay(
             there
         }
       }
+    }
     val files = new FolderOverlay(steps, listed, now, upTo).result()
     files.foreach(f =>
       logInfo(s"reading ${f.size} files of $folder instead of ${listed.size} listed ones"))

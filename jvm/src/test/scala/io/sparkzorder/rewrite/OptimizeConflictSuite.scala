@@ -5,8 +5,10 @@ package io.sparkzorder.rewrite
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
 
 import org.apache.commons.io.FileUtils
+import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.commands.FaultyTables
 
@@ -37,6 +39,24 @@ class OptimizeConflictSuite extends FaultyTables {
         fails("ZORDER_CONFLICT", victim.getName, word)(sql(statement(dir)))
       }
       assert(userFiles(dir) === meanwhile)
+      checkState(dir)
+      assert(!new File(dir, "_zorder/_commits/_1").exists())
+    }
+  }
+
+  test("an input that is removed while the new files are verified") {
+    for (verify <- Seq("footer", "full")) withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val victim = new File(dir, dataFiles(dir).last.name)
+      val opens = new AtomicInteger
+      def isVerifying(operation: String, path: Path) = operation == "open" &&
+        path.getName == victim.getName && hidden(dir, "_new_").nonEmpty &&
+        // the footer is read first, and the rows later
+        (verify != "full" || opens.incrementAndGet() > 1)
+      meanwhile(isVerifying)(assert(victim.delete())) {
+        fails("ZORDER_CONFLICT", victim.getName, "was removed")(
+          sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY (a, b) OPTIONS ('verify' '$verify')"))
+      }
       checkState(dir)
       assert(!new File(dir, "_zorder/_commits/_1").exists())
     }

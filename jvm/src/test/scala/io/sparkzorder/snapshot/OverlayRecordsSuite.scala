@@ -6,9 +6,11 @@ package io.sparkzorder.snapshot
 import java.io.File
 
 import scala.collection.mutable
+import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log._
 import io.sparkzorder.log.publish.{Publisher, UndoClaim}
 
@@ -120,6 +122,22 @@ class OverlayRecordsSuite extends OverlayTableBase {
       fails("ZORDER_STATE_UNREADABLE", "_commits/_1")(new Listing(dir, state, Seq("")).read())
       put(dir, "_zorder/_commits/_1_done", "")
       assert(new Listing(dir, state, Seq("")).read() === Map("" -> Some(Set("old a"))))
+    }
+  }
+
+  test("a folder that was moved away for one query is read again when it is back") {
+    withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", folders)
+      val listings = mutable.ArrayBuffer.empty[Listing]
+      assert(state.createRecord(1, record))
+      FaultyFileSystem.withHook((_, _) => listings += new Listing(dir, state, both)) {
+        new Publisher(state).publish(1, record)
+      }
+      val (p, away) = (new File(dir, "p=1"), new File(s"$dir-away"))
+      assert(p.renameTo(away))
+      listings.foreach(l => Try(l.read()))
+      assert(away.renameTo(p))
+      listings.foreach(l => assert(l.read() === after))
     }
   }
 

@@ -6,7 +6,7 @@ package io.sparkzorder.log.publish
 import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.hadoop.security.UserGroupInformation
+import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 
 import org.apache.spark.internal.Logging
 
@@ -37,8 +37,9 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
         s"${leftover.bytes} bytes")
       val isGone =
         ManyFiles.map(leftover.directories)(Directories.remove(state.fs, _, recursive = true))
-      // the intent goes last: if this process dies before, the intent leads to the directories that are left
-      leftover.intent.foreach(i => intents.remove(i.run))
+      // The intent goes last, and only if all directories are gone. If this process dies before, or may not remove a
+      // directory of another user, the intent leads to the directories that are left.
+      if (isGone.forall(identity)) leftover.intent.foreach(i => intents.remove(i.run))
       isGone.forall(identity)
   }
 
@@ -170,7 +171,16 @@ private[sparkzorder] final class Retention(state: StateDirectory, isReadable: Fi
         logWarning(
           s"${l.files} files that run ${l.run} replaced stay in ${l.path}: a file that took " +
             "their place is missing or damaged, so they may be the only copy of their rows")
-      } else cleanup.remove(l)
+      } else {
+        val isGone =
+          try cleanup.remove(l)
+          catch { case _: AccessControlException => false }
+        if (!isGone) {
+          logWarning(
+            s"the files that run ${l.run} replaced could not all be removed from ${l.path}; " +
+              "the next OPTIMIZE or VACUUM LAYOUT of a user who may remove them does so")
+        }
+      }
     }
   }
 }

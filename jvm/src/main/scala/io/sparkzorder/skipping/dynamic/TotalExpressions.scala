@@ -70,7 +70,10 @@ private[dynamic] object TotalExpressions {
     case l: Like => hasTexts(l) && isPattern(l)
     case IntegralDivide(_, Divisor(), _) | Remainder(_, Divisor(), _) => true
     case c: Cast => isTotal(c.child.dataType, c.dataType)
-    case _: SortOrder | _: WindowSpecDefinition | _: WindowFrame | _: SpecialFrameBoundary => true
+    case _: SortOrder | _: WindowSpecDefinition | _: SpecialFrameBoundary => true
+    case f: SpecifiedWindowFrame =>
+      f.frameType == RowFrame || isSpecial(f.lower) && isSpecial(f.upper)
+    case _: WindowFrame => true
     case _: AggregateExpression | _: WindowExpression => true
     case _: RowNumberLike | _: RankLike | _: Count | _: Min | _: Max => true
     case s: Sum => isFloating(s.child.dataType) || Repeatability.hasRoomForSum(s.child.dataType) ||
@@ -80,6 +83,9 @@ private[dynamic] object TotalExpressions {
     case a: Average => isFloating(a.child.dataType) || Repeatability.hasRoomForSum(a.child.dataType)
     case _ => false
   }
+
+  /** False for a bound of RANGE that Spark adds to the value of the row's key: the sum may overflow. */
+  private def isSpecial(bound: Expression): Boolean = bound.isInstanceOf[SpecialFrameBoundary]
 
   private def hasTexts(e: Expression): Boolean = e.children.forall(_.dataType == StringType)
 
@@ -129,7 +135,16 @@ private[dynamic] object TotalExpressions {
     case (DateType, TimestampType | TimestampNTZType) => false
     case (TimestampType, TimestampNTZType) | (TimestampNTZType, TimestampType) => false
     case (TimestampType | TimestampNTZType, DateType) => true
-    case _ => Cast.canUpCast(from, to)
+    case _ => Cast.canUpCast(from, to) &&
+      parts(from).zip(parts(to)).forall { case (f, t) => isTotal(f, t) }
+  }
+
+  /** The types of the values inside of a value. */
+  private def parts(t: DataType): Seq[DataType] = t match {
+    case a: ArrayType => Seq(a.elementType)
+    case m: MapType => Seq(m.keyType, m.valueType)
+    case s: StructType => s.fields.toSeq.map(_.dataType)
+    case _ => Nil
   }
 
   private def isShortUnit(unit: Expression): Boolean = unit match {

@@ -3,6 +3,9 @@
 
 package io.sparkzorder.sources.plain
 
+import scala.util.Try
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
@@ -15,7 +18,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.cluster.{InputFrame, ShuffleLayout}
 import io.sparkzorder.commands.Phases
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.sources._
 import io.sparkzorder.table.{DataFile, Folder, TableFiles}
 import io.sparkzorder.table.schema.TableSchema
@@ -86,11 +89,7 @@ private[plain] final class PlainRows(
     }
     phases("verify") {
       val output = BatchOutput(read(plan, result.files), result.shuffleBytes)
-      val unchecked = verify(output)(guard)
-      if (unchecked > 0) logInfo(s"$unchecked column bounds could not be compared")
-      if (inputs.settings(Settings.Verify) == "full") {
-        new RowChecksum(inputs).check(listed, output.footers)
-      }
+      verify(output)(guard)
       output
     }
   }
@@ -103,21 +102,23 @@ private[plain] final class PlainRows(
   }
 
   /**
-   * Refuses new files that lack rows or values of the inputs, and returns the number of bounds that could
-   * not be compared. Reads the footers of the inputs once more, because the statistics of all columns of
-   * all files of the table would not fit into memory.
+   * Refuses new files that lack rows or values of the inputs. Reads the footers of the inputs once more, because
+   * the statistics of all columns of all files of the table would not fit into memory.
    */
-  private def verify(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Int =
+  private def verify(output: BatchOutput)(guard: IndexedSeq[FormatFile] => Unit): Unit =
     try {
       val before = FooterReader.inParts(listed.files, conf, inputs.target.format)
       val unchecked = new Verification(inputs.target.name, sameName)
         .checkAll(before, output.footers, hasDefault)
+      if (unchecked > 0) logInfo(s"$unchecked column bounds could not be compared")
       guard(added(output.footers))
-      unchecked
+      if (inputs.settings(Settings.Verify) == "full") {
+        new RowChecksum(inputs).check(listed, output.footers)
+      }
     } catch {
-      case e: ZOrderException =>
-        // a change of an input since it was listed explains the difference, and is a conflict
-        throw changedInput.fold[Throwable](e)(f =>
+      case NonFatal(e) =>
+        // a change of an input since it was listed explains the failure, and is a conflict
+        throw Try(changedInput).toOption.flatten.fold(e)(f =>
           ZOrderErrors.conflict(inputs.target.name, s"${f.path} was removed or overwritten"))
     }
 

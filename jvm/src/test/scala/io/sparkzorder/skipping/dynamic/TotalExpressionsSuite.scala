@@ -88,4 +88,33 @@ class TotalExpressionsSuite extends AnyFunSuite {
       TruncTimestamp(Literal("DAY"), t, Some("UTC")))
     partial.foreach(e => assert(!TotalExpressions.isTotal(e), e))
   }
+
+  test(
+    "a bound of RANGE is added to the key of the row, and may overflow; a bound of ROWS counts rows") {
+    val five = Literal(5)
+    def frame(t: FrameType, upper: Expression) = SpecifiedWindowFrame(t, CurrentRow, upper)
+    assert(!TotalExpressions.isTotal(frame(RangeFrame, five)))
+    assert(!TotalExpressions.isTotal(SpecifiedWindowFrame(
+      RangeFrame,
+      UnaryMinus(five),
+      CurrentRow)))
+    assert(TotalExpressions.isTotal(frame(RangeFrame, UnboundedFollowing)))
+    assert(TotalExpressions.isTotal(frame(RowFrame, five)))
+    assert(TotalExpressions.isTotal(UnspecifiedFrame))
+  }
+
+  test("a cast of an array, a map or a struct is total if the casts of its parts are") {
+    def wrapped(t: DataType) = Seq(
+      ArrayType(t),
+      MapType(t, IntegerType),
+      MapType(IntegerType, t),
+      StructType.fromDDL("a INT").add("b", t),
+      ArrayType(ArrayType(t)))
+    wrapped(DateType).zip(wrapped(TimestampType)).foreach { case (from, to) =>
+      assert(!TotalExpressions.isTotal(from, to), from)
+    }
+    wrapped(IntegerType).zip(wrapped(LongType)).foreach { case (from, to) =>
+      assert(TotalExpressions.isTotal(from, to) === Cast.canUpCast(from, to), from)
+    }
+  }
 }
