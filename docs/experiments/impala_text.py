@@ -57,8 +57,8 @@ def uniform_two(setting: Setting) -> list[str]:
     """Uniform data, two columns.
 
     Independent columns, evenly spread, as many values as rows. The lexical sort is perfect for its first
-    column and worthless for its second. Z-order makes the first column a little worse and the second
-    equally good.
+    column and worthless for its second. After ZORDER BY, a query on the first column reads 4 of 16 files
+    instead of 1, and a query on the second column reads 4 instead of 16.
     """
     return _uniform(setting, "ab")
 

@@ -25,10 +25,11 @@ class Setting:
     rows: int = 400_000
     files: int = 16
     many_files: int = 64
-    # as the text advises for its pages; made tables are smaller, and so are their pages
+    # the page size for store_sales, which Impala's text advises
     sales_page_rows: int = 20_000
+    # the page size for the generated tables, which are smaller
     page_rows: int = 1_000
 
     def lab(self, page_rows: int | None = None) -> Lab:
-        """Return a lab whose pages have at most as many rows."""
+        """Return a lab whose pages have at most `page_rows` rows."""
         return Lab(self.spark, self.folder, page_rows or self.page_rows)

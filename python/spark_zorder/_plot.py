@@ -54,7 +54,8 @@ def rectangles(
     for box in boxes:
         across, up = box.bounds
         if across is None or up is None or not all(map(math.isfinite, (*across, *up))):
-            continue  # a file with only NULLs has no bounds
+            # a file with only NULLs has no bounds; NaN and infinity have no place on an axis
+            continue
         corner, width, height = (across[0], up[0]), across[1] - across[0], up[1] - up[0]
         if colour := fill(box):
             axis.add_patch(Rectangle(corner, width, height, facecolor=colour, alpha=0.3))

@@ -123,7 +123,7 @@ class Bar:
         """Show the progress of a step; a new step starts again at 0."""
         bar, before = self._bar, self._step
         self._step = step
-        if before is None or before.begins != step.begins:
+        if before is None or before.identity != step.identity:
             bar.unit = step.unit
             bar.bar_format = None if step.total else "{desc}{elapsed}"
             bar.set_description(self._title + (f": {step.label}" if step.label else ""), False)

@@ -49,8 +49,8 @@ class Step:
     unit: str = "task"
 
     @property
-    def begins(self) -> tuple[str, int, str]:
-        """The fields that do not change during the step."""
+    def identity(self) -> tuple[str, int, str]:
+        """What tells this step from the next one: all fields but `done`."""
         return (self.label, self.total, self.unit)
 
 
@@ -65,7 +65,7 @@ class Line(Protocol):
 
 
 class Watch(ABC):
-    """Shows the steps of a statement, from its creation until `stop`."""
+    """Shows the steps of a statement. The watch begins when it is created, and ends with `stop`."""
 
     @abstractmethod
     def stop(self) -> None:

@@ -74,8 +74,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     // tells our scan rules how to recognize tables of Delta and Iceberg, which list their files themselves
     FormatTable.findBy(TableFormats.skipping, TableFormats.takesRanges)
     // DerivedRanges adds ranges of columns to filters, for Delta and Iceberg. JoinFilters gives scans the keys of joins
-    // as filters. It must run last, so it is put at the end of the session's optimizer: Spark builds its optimizer
-    // anew for each query, and calls this function for that.
+    // as filters. JoinFilters must run after all rules that change the plan, so it is appended to the session's extra
+    // optimizations. Spark builds its optimizer anew for each query, and calls this function each time.
     extensions.injectOptimizerRule { session =>
       LastRules.ensure(session.experimental, JoinFilters)
       // records the scans of Delta and Iceberg tables, if the settings ask for it

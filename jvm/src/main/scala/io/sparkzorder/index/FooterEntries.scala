@@ -141,10 +141,10 @@ private object FooterEntries {
     }
 
   /**
-   * True for writers whose bounds of FLOAT and DOUBLE are known to lack no value apart from NaN. The bounds of
-   * other writers may lack more. For example, in parquet-mr before 1.10, a page that begins with NaN has NaN as
-   * its bounds. Such a page adds nothing to the bounds of its column, so the column's bounds lack all other values
-   * of the page. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did the same.
+   * True for writers whose bounds of FLOAT and DOUBLE are known to include every value but NaN. The bounds of
+   * other writers may leave out further values. For example, in parquet-mr before 1.10, a page that begins with NaN
+   * has NaN as its bounds. Such a page adds nothing to the bounds of its column, so the column's bounds may leave out
+   * the other values of the page. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did the same.
    */
   private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
     (writerOf(footer.createdBy) match {

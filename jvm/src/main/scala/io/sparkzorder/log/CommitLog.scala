@@ -54,8 +54,9 @@ private[sparkzorder] final class KnownRecord(
 private[sparkzorder] object KnownRecord {
 
   /**
-   * A record from a checkpoint. Files that earlier runs replaced count as replaced by its run, because the files
-   * of its run have their rows. But a run with a conflict has given back only the files that it replaced itself.
+   * A record from a checkpoint. Files that earlier runs replaced count as replaced by the run of this record, because
+   * the new files of this run hold the rows of those files. Not so after a conflict: the run has given back only the
+   * files that the run itself replaced.
    */
   def apply(entry: CheckpointEntry): KnownRecord = {
     val known = KnownRecord(entry.number, entry.record)
@@ -160,7 +161,10 @@ private[sparkzorder] final case class CommitLog(
   /** Number of the newest record, 0 when there is none. */
   def last: Long = open.lastOption.fold(upTo)(_.known.number)
 
-  /** True if some mark counted for nothing when it was read, because it was empty or named another run. */
+  /**
+   * True if the file of some mark exists, but the mark was ignored when it was read: the file was empty or named
+   * another run.
+   */
   def hasIncompleteMark: Boolean = {
     val marked = ids.records.collect { case (id, true) => id.number }.toSet
     open.exists(o => !o.isDone && marked(o.known.number))
@@ -246,7 +250,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
         }
     }
     val log = attempt(now.checkpoints.reverse.toList)
-    // A mark that counted for nothing may be completed or replaced under the same name. The next read must read it
+    // A mark that was ignored may be completed or replaced under the same name. The next read must read the mark
     // again, so this log is not cached.
     log.filterNot(_.hasIncompleteMark).foreach(History.remember(state.root.toString, _))
     log

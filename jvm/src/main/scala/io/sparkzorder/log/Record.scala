@@ -249,7 +249,9 @@ private[sparkzorder] object RecordCheck {
     if (intent == null || !isRun(intent.run)) wrong("it names no run")
     if (intent.folders == null || !intent.folders.forall(isFolder))
       wrong("it names something that is not a folder of the table")
-    if (intent.undone == null || !intent.undone.forall(isRun)) wrong("it undoes no run")
+    if (intent.undone == null || !intent.undone.forall(isRun)) {
+      wrong(s"the run ${intent.undone} that it undoes is not an id of a run")
+    }
     intent
   }
 

@@ -156,7 +156,10 @@ private[sparkzorder] final class RunFolder(
       else Some(s"the new file ${a.name} was removed"))
   }
 
-  /** True when a new file is visible. Then all replaced files are hidden, so the publish must go on. */
+  /**
+   * True when a new file is visible. Then all replaced files are hidden, so the publish must go on. In an undo, a
+   * visible file counts only if its hidden file is gone: else another program may have written a file of that name.
+   */
   def isRevealing: Boolean = {
     val here = state.named(folder, change.added.map(_.name))
     change.added.exists(a =>
@@ -192,8 +195,8 @@ private[sparkzorder] final class RunFolder(
       if (problem.isEmpty) move(hidden(a), visible(a))
       problem.orElse(gone)
     }
-    first(ManyFiles.shares(change.added))(own =>
-      gone.orElse(own.iterator.flatMap(revealed(_)).take(1).toList.headOption))
+    first(ManyFiles.shares(change.added))(share =>
+      gone.orElse(share.iterator.flatMap(revealed(_)).take(1).toList.headOption))
   }
 
   /**

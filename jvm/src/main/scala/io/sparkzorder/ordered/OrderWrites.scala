@@ -191,7 +191,7 @@ private[ordered] object KeyColumns {
     val name = parts.mkString(".")
     val sameName = SQLConf.get.resolver
     output.find(a => sameName(a.name, parts.head)) match {
-      case None => Left(s"it has no data column $name")
+      case None => Left(s"the written rows have no data column $name")
       case Some(column) =>
         val field = parts.tail.foldLeft[Option[Expression]](Some(column)) { (in, part) =>
           in.filter(_.dataType match {
@@ -200,9 +200,9 @@ private[ordered] object KeyColumns {
           }).map(ExtractValue(_, Literal(part), sameName))
         }
         field match {
-          case None => Left(s"it has no data column $name")
+          case None => Left(s"the written rows have no data column $name")
           case Some(f) if OrderedType.of(f.dataType).isEmpty =>
-            Left(s"its column $name has the type ${f.dataType.sql}, which has no order")
+            Left(s"the column $name has the type ${f.dataType.sql}, which has no order")
           case Some(f) => Right(f)
         }
     }

@@ -160,7 +160,7 @@ private[sparkzorder] object Repeatability {
     case leaf if leaf.children.isEmpty && mayLeaveFilesOut(leaf) =>
       Some("files that cannot be read are left out")
     case _ if groupingKeys(node).exists(k => hasEqualTexts(k.dataType)) =>
-      Some("of texts that its collation takes for equal, a group keeps the first")
+      Some("if texts are equal by their collation, a group keeps the one that comes first")
     case _ => first(node.expressions.iterator.map(ordered))
   }
 

@@ -30,6 +30,7 @@ private[sparkzorder] object PointQueries {
    * samples.
    *
    * @param folders the grid of each folder, and the folder's sample of the column
+   * @param column the position of the column among the ordering columns
    */
   def predicted(
       folders: Seq[(FolderGrid, RankedColumn)],

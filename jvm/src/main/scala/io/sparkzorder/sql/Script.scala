@@ -23,8 +23,8 @@ import io.sparkzorder.sql.parser.ZOrderSqlBaseLexer
  *
  * @param text the script
  * @param tokens of the script
- * @param read the plan of a statement; None if it is not ours
- * @throws ParseException by `read`, if the statement begins like ours
+ * @param read the plan of a statement; None if the statement is not ours. It throws a ParseException if the
+ *   statement begins like ours and is malformed
  */
 private[sql] final class Script(
     text: String,
@@ -116,7 +116,7 @@ private[sql] final class Script(
   private def mayBeOurs(i: Int): Boolean = {
     val start = words.slice(i, i + 8)
     val isLabel = start.lift(1).exists(_.getText == ":")
-    !isLabel && (ZOrderParser.beginsLikeOurs(start) || Script.creates(word(i)))
+    !isLabel && (ZOrderParser.beginsLikeOurs(start) || Script.mayHold(word(i)))
   }
 }
 
@@ -125,7 +125,8 @@ private[sql] object Script {
   /** After these words a statement begins. */
   private val opens = Set("BEGIN", "THEN", "ELSE", "DO", "LOOP", "REPEAT")
 
-  private val creates = Set("CREATE", "REPLACE", "EXPLAIN")
+  /** A statement that begins with one of these words may be one of Spark's that holds a clause or statement of ours. */
+  private val mayHold = Set("CREATE", "REPLACE", "EXPLAIN")
 
   def begins(tokens: CommonTokenStream): Boolean =
     ZOrderParser.visible(tokens).headOption.exists(ZOrderParser.upper(_) == "BEGIN")

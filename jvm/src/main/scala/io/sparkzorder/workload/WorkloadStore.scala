@@ -71,8 +71,8 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
       case _: FileNotFoundException => None
       case e: IOException =>
         logInfo(
-          s"the scans in ${file.getPath} are ignored: ${e.getMessage}. VACUUM LAYOUT with RETAIN " +
-            "0 HOURS removes all such files.")
+          s"the scans in ${file.getPath} are ignored: ${e.getMessage}. This file does no harm, and may " +
+            "be deleted.")
         None
     }
 

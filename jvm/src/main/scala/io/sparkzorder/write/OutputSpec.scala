@@ -46,9 +46,9 @@ private[sparkzorder] final case class FileUnits(
     maxPageRows: Int) {
 
   /**
-   * The sizes for a file of exactly `rows` rows, by which all its pages have equally many rows, and all its row
-   * groups, too. The file gets as many pages and row groups as were planned, unless they would become much larger
-   * or smaller.
+   * The sizes for a file of exactly `rows` rows, by which all its pages have equally many rows (unless `maxPageRows`
+   * is smaller than such a page), and all its row groups, too. The file gets as many pages and row groups as were
+   * planned, unless they would become much larger or smaller.
    */
   def fitted(rows: Long): FileUnits = {
     val pages = pagesOf(rows)
@@ -62,9 +62,9 @@ private[sparkzorder] final case class FileUnits(
   }
 
   /**
-   * The number of equal pages of a file with `rows` rows, a power of two. A file that is only a little too
-   * large for this number of pages of `maxPageRows` rows gets one small page more, instead of twice as many
-   * pages.
+   * The planned number of equal pages of a file with `rows` rows, a power of two. If the file is up to a tenth too
+   * large for this number of pages of `maxPageRows` rows, the number is not doubled. The pages then have `maxPageRows`
+   * rows, and the rows that are left in each row group become further pages.
    */
   def pagesOf(rows: Long): Int =
     FileUnits.powerOfTwo(

@@ -52,8 +52,8 @@ private[sparkzorder] final case class ParquetSpec(
     ordering: Set[String])
     extends OutputSpec {
 
-  /** Identifies this run in the memory of an executor. */
-  private[write] val run: String = UUID.randomUUID.toString
+  /** A random id by which an executor finds what its JVM has learned of dictionaries. It is not the id of the run. */
+  private[write] val learningId: String = UUID.randomUUID.toString
   override def lost: Seq[String] = keys.lost ++ bloomFilters.lost
   override def pagesOf(rows: Long): Int = units.pagesOf(rows)
   override def writer: FileFormat = new ParquetRewriteFormat(this)
@@ -81,7 +81,7 @@ private[sparkzorder] final class ParquetRewriteFormat(spec: ParquetSpec) extends
       // a Map with default values or views would not serialise
       Map(spec.keys.values.toSeq: _*),
       spec.notesSparkSchema,
-      spec.run,
+      spec.learningId,
       spec.ordering,
       spec.units)
   }
@@ -113,7 +113,7 @@ private final class ParquetRewriteFactory(
     schema: SerializedSchema,
     keyValues: Map[String, String],
     notesSparkSchema: Boolean,
-    run: String,
+    learningId: String,
     ordering: Set[String],
     units: FileUnits)
     extends OutputWriterFactory {
@@ -128,7 +128,7 @@ private final class ParquetRewriteFactory(
     new ParquetRewriteWriter(
       path,
       new RewriteSupport(schema.toMessageType, keyValues, notesSparkSchema, dataSchema),
-      DictionaryFallback.of(run, ordering),
+      DictionaryFallback.of(learningId, ordering),
       units,
       context)
 }
@@ -229,8 +229,8 @@ private[write] final class DictionaryFallback(always: Set[String]) {
   /**
    * Tells how to write the next file.
    *
-   * @return columns to write without a dictionary; None if all columns may have one, and the file
-   *   should be shown to [[learn]] when it is complete
+   * @return None if all columns may have a dictionary, and the file should be shown to [[learn]] when it is complete.
+   *   Else the columns to write without a dictionary; empty if no more footers are read, see [[GiveUp]]
    */
   def next(): Option[Set[String]] = synchronized {
     started += 1
@@ -270,16 +270,20 @@ private[write] object DictionaryFallback extends Logging {
   /** A chunk with fewer values does not tell whether a larger chunk would keep a dictionary. */
   val MinValues = 1000
 
-  private val Runs = 16
+  private val MaxIds = 16
 
-  private val runs = new JLinkedHashMap[String, DictionaryFallback](Runs, 0.75f, true) {
+  private val byId = new JLinkedHashMap[String, DictionaryFallback](MaxIds, 0.75f, true) {
     override def removeEldestEntry(e: JMap.Entry[String, DictionaryFallback]): Boolean =
-      size > Runs
+      size > MaxIds
   }
 
-  /** What this JVM has learned of a run. It is forgotten after [[Runs]] other runs were used. */
-  def of(run: String, always: Set[String]): DictionaryFallback = runs.synchronized {
-    runs.computeIfAbsent(run, _ => new DictionaryFallback(always))
+  /**
+   * What this JVM has learned of the files of a [[ParquetSpec]]. It is forgotten after [[MaxIds]] other ids were used.
+   *
+   * @param learningId the id of the spec
+   */
+  def of(learningId: String, always: Set[String]): DictionaryFallback = byId.synchronized {
+    byId.computeIfAbsent(learningId, _ => new DictionaryFallback(always))
   }
 
   /** Switches the dictionaries of some columns off, in the configuration of one task. */

@@ -67,10 +67,10 @@ private[sparkzorder] object PostingsFormat {
   val EntryBytes = 4
 
   /**
-   * The bytes of a bucket in the directory: the number of entries up to the end of the bucket, and a
-   * checksum.
+   * The size of the entry that a bucket has in the directory: an INT with the number of entries up to the end of the
+   * bucket, and an INT with a checksum.
    */
-  val DirectoryBytes = 8
+  val DirectoryEntryBytes = 8
 
   /** The greatest number of files of a part. It leaves at least 15 of the 32 bits of an entry to the fingerprint. */
   val MaxFiles: Int = (1 << 17) - 1
@@ -148,7 +148,7 @@ private[sparkzorder] final case class ShardFile(
     pairs: Long,
     distinct: Long) {
 
-  def directoryLength: Int = PostingsFormat.DirectoryBytes << bucketBits
+  def directoryLength: Int = PostingsFormat.DirectoryEntryBytes << bucketBits
   def directoryOffset: Long = length - directoryLength
 }
 
@@ -197,7 +197,7 @@ private[sparkzorder] object PostingsWriter {
     else {
       val bits = PostingsFormat.bucketBits(kept)
       val bytes = bytesOf(part, number, format, packed, kept, bits)
-      val directory = PostingsFormat.DirectoryBytes << bits
+      val directory = PostingsFormat.DirectoryEntryBytes << bits
       val from = bytes.length - directory
       val checksum =
         PostingsFormat.checksum(part, number, PostingsFormat.Directory, bytes, from, directory)
@@ -215,7 +215,9 @@ private[sparkzorder] object PostingsWriter {
       bucketBits: Int): Array[Byte] = {
     val buckets = 1 << bucketBits
     val out = ByteBuffer.allocate(
-      Math.addExact(count * PostingsFormat.EntryBytes, buckets * PostingsFormat.DirectoryBytes))
+      Math.addExact(
+        count * PostingsFormat.EntryBytes,
+        buckets * PostingsFormat.DirectoryEntryBytes))
     val directory = count * PostingsFormat.EntryBytes
     var (i, bucket) = (0, 0)
     while (bucket < buckets) {
@@ -226,7 +228,7 @@ private[sparkzorder] object PostingsWriter {
       }
       val (start, length) =
         (from * PostingsFormat.EntryBytes, (i - from) * PostingsFormat.EntryBytes)
-      val at = directory + bucket * PostingsFormat.DirectoryBytes
+      val at = directory + bucket * PostingsFormat.DirectoryEntryBytes
       out.putInt(at, i)
       out.putInt(
         at + 4,

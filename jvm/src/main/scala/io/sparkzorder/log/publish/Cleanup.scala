@@ -94,11 +94,11 @@ private[sparkzorder] object Markers {
   /**
    * Commits a marker and marks it done.
    *
-   * @param isNeedless true if, by the present records, the marker must not be committed, or need not be
+   * @param isRefused true if the present records forbid the marker, or make it unnecessary
    * @return false if the marker was not committed for this reason
    */
-  def commit(state: StateDirectory, marker: Record)(isNeedless: TableLog => Boolean): Boolean = {
-    val number = create(state, marker)(isNeedless)
+  def commit(state: StateDirectory, marker: Record)(isRefused: TableLog => Boolean): Boolean = {
+    val number = create(state, marker)(isRefused)
     number.foreach(state.markDone(_, marker.run))
     number.isDefined
   }
@@ -106,17 +106,17 @@ private[sparkzorder] object Markers {
   /**
    * Like [[commit]], but does not mark the record done: the caller has yet to do what the marker says.
    *
-   * @return the number of the record; None if `isNeedless`
+   * @return the number of the record; None if `isRefused`
    */
   @tailrec
   def create(
       state: StateDirectory,
-      marker: Record)(isNeedless: TableLog => Boolean): Option[Long] = {
+      marker: Record)(isRefused: TableLog => Boolean): Option[Long] = {
     val log = TableLog.read(state)
     val next = log.last + 1
-    if (isNeedless(log)) None
+    if (isRefused(log)) None
     else if (state.createRecord(next, marker)) Some(next)
-    else create(state, marker)(isNeedless)
+    else create(state, marker)(isRefused)
   }
 }
 

@@ -29,8 +29,8 @@ private[sparkzorder] final class Leftovers(
   private lazy val log = TableLog.read(state)
   private lazy val evidence = new Evidence(state, log, isReadable)
 
-  private val ofRuns = new Intents(state)
-  private lazy val intents: Seq[(FileStatus, Intent)] = ofRuns.all()
+  private val intentStore = new Intents(state)
+  private lazy val intents: Seq[(FileStatus, Intent)] = intentStore.all()
 
   // the runs whose files an unfinished UNDO has claimed; these files must not be removed
   private lazy val claimed: Set[String] =
@@ -83,7 +83,7 @@ private[sparkzorder] final class Leftovers(
     ManyFiles.map(intents.filter(i => log.commitOf(i._2.run).isEmpty)) { case (file, intent) =>
       val own = directories(Leftover.Staged, intent).map(_._2)
       val kind =
-        if (ofRuns.hasReplaced(intent)) Leftover.Unproven else Leftover.Staged
+        if (intentStore.hasReplaced(intent)) Leftover.Unproven else Leftover.Staged
       of(kind, file, intent, own)
     }
 

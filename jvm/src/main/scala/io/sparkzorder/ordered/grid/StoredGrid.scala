@@ -229,7 +229,8 @@ private object PlanStore {
   val Bounds = 16
 
   /**
-   * A younger plan is not removed. No file may refer to it yet, because a statement is still writing its first batch.
+   * A younger plan is not removed: a statement may still be writing the first batch of the plan, and then no file
+   * refers to the plan yet.
    */
   val LeastAgeMs: Long = TimeUnit.DAYS.toMillis(1)
 }

@@ -168,13 +168,13 @@ private[dynamic] object StrictExpressions extends PredicateHelper {
   def isPlain(node: LogicalPlan): Boolean = node match {
     case p: Project => p.projectList.forall(isStrict)
     case f: Filter => narrows(f.condition)
-    case j: Join => dropsRows(j.joinType) && j.condition.forall(narrows)
+    case j: Join => gainsNoRows(j.joinType) && j.condition.forall(narrows)
     case _: Sort | _: Union => node.expressions.forall(isStrict)
     case _ => false
   }
 
   /** False for joins, such as LEFT ANTI and FULL OUTER, that may return more rows if a key becomes NULL. */
-  private def dropsRows(t: JoinType): Boolean = t match {
+  private def gainsNoRows(t: JoinType): Boolean = t match {
     case _: InnerLike | LeftSemi | LeftOuter | RightOuter => true
     case _ => false
   }

@@ -70,7 +70,7 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     val maxWithoutGain = if (triesAll) MaxSteps else MaxStepsWithoutGain
     val open = mutable.Queue((least, greatest))
     // Intervals with unknown results, such as days after the year 9999. Intervals near zero are cut first.
-    val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -farFromZero(r)))
+    val vague = mutable.PriorityQueue.empty[(Long, Long)](Ordering.by(r => -distanceFromZero(r)))
     var (steps, guesses, isOut) = (0, 0, false)
     while ((open.nonEmpty || vague.nonEmpty && guesses < MaxGuesses) && steps < MaxSteps &&
       (isOut || steps < maxWithoutGain)) {
@@ -92,14 +92,15 @@ private[sparkzorder] final class SearchedFunction(e: Expression, variable: Expre
     open ++= vague
     if (!isOut && (open.nonEmpty || tree.unknown.isDefined)) {
       val part = tree.unknown.getOrElse(e)
-      throw new NotSearched(
-        s"the expression ${textOf(part)}" +
-          (if (tree.unknown.isDefined) "" else ", whose results come again and again"))
+      val reason =
+        if (tree.unknown.isDefined) ""
+        else ", for which the search excluded no values (its results may repeat)"
+      throw new NotSearched(s"the expression ${textOf(part)}$reason")
     }
     included.result() ++ open
   }
 
-  private def farFromZero(range: (Long, Long)): Long =
+  private def distanceFromZero(range: (Long, Long)): Long =
     if (range._1 <= 0 && range._2 >= 0) 0L
     else if (range._1 > 0) range._1
     else -(range._2 + 1)

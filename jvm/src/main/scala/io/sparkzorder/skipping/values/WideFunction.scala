@@ -209,8 +209,8 @@ private[sparkzorder] final class SearchedDecimals(
   private val domain = ComparisonDomain.of(e.dataType).orNull
   private val most = BigInteger.TEN.pow(t.precision).subtract(BigInteger.ONE)
 
-  // The greatest value of the search. For values of more digits, Spark may round the results of these two
-  // functions, so a search among such values would exclude nothing.
+  // The greatest value of the search. Of values with more digits, Spark may round the negation and the absolute value,
+  // so a search among such values would exclude nothing.
   private val searched = e.collectFirst { case n @ (_: UnaryMinus | _: Abs) => n }.fold(most)(_ =>
     most.min(BigInteger.TEN.pow(PiecesOfNumbers.NegatedDigits).subtract(BigInteger.ONE)))
 

@@ -102,12 +102,12 @@ private[sparkzorder] final class DeltaTables extends FormatOpener with Logging {
     }
 
   private def isWhole(t: DeltaTableV2): Boolean = {
-    // A path may end with a version (`t@v1`) or a partition (`t/p=1`). Delta splits it only when it reads the
-    // state, so the path is compared with that of the log here.
-    val byPath = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
+    // A path may end with a version (`t@v1`) or a partition (`t/p=1`). Delta takes the path apart only when Delta reads
+    // the state. Until then, such a path differs from the path of the log.
+    val hasSuffix = t.catalogTable.isEmpty && t.path.toString != t.deltaLog.dataPath.toString &&
       t.path.getFileSystem(t.deltaLog.newDeltaHadoopConf()).makeQualified(t.path) !=
       t.deltaLog.dataPath
-    t.timeTravelOpt.isEmpty && !t.hasPartitionFilters && !byPath
+    t.timeTravelOpt.isEmpty && !t.hasPartitionFilters && !hasSuffix
   }
 
   private def isFit(name: String): Boolean = {

@@ -62,8 +62,8 @@ private[iceberg] final class IcebergSkipping(
     prunedBySpark.exists(SQLConf.get.resolver(_, column.name))
 
   override def known(filters: Seq[Expression], columns: TableColumns): FilterOnBounds = {
-    // Only the partitions of the scan have the schema by which it reads, and they are not planned yet. This is
-    // the schema that the scan most likely has.
+    // The schema by which the scan reads is only in its partitions, and the partitions are not planned yet. So this
+    // method takes the schema by which the scan most likely reads.
     val isCurrent = Option(table.currentSnapshot).exists(_.snapshotId == snapshot.snapshotId)
     val schema =
       if (isCurrent) table.schema else SnapshotUtil.schemaFor(table, snapshot.snapshotId)
@@ -218,7 +218,7 @@ private[iceberg] object IcebergSkipping {
 
     /**
      * The same partition with other tasks, made by reflection: each parameter of the only constructor is a field of
-     * the same type. All other fields of the copy must be equal to those of the original.
+     * the same type. Each field that was passed to the constructor, apart from the tasks, must be equal in the copy.
      */
     private def copyWith(tasks: ScanTaskGroup[ScanTask]): InputPartition = {
       val fields = partition.getClass.getDeclaredFields

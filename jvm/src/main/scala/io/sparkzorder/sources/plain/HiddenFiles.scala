@@ -109,7 +109,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
     catch { case NonFatal(_) => true }
 
   /**
-   * A folder that was dropped, overwritten or moved, so that the directory of the run is gone; None if all exist.
+   * A folder in which the directory of the run is gone, because the folder was dropped, overwritten or moved. None if
+   * no directory of the run is gone.
    */
   def lostFolder: Option[Path] =
     if (isStore) None
