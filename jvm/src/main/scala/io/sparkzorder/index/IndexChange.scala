@@ -86,7 +86,7 @@ private[sparkzorder] object IndexParts {
           PartToWrite(
             content,
             parts.take(kept).map(p =>
-              HeaderPart(p.file.getPath.getName, p.header.id.get, p.size)))
+              HeaderPart(p.file.getPath.getName, p.header.id, p.size)))
         }
       case _ => PartToWrite(change.added, Nil)
     }
@@ -94,8 +94,7 @@ private[sparkzorder] object IndexParts {
   /** How many parts stay as they are, beginning with the oldest. */
   private def keptOf(parts: IndexedSeq[PartReader], changed: Int): Int = {
     val isSmall = parts.map(_.size).sum + changed <= small
-    // a part of version 1 has no id, so no later file can refer to it
-    var kept = if (isSmall) 0 else parts.takeWhile(_.header.id.isDefined).size
+    var kept = if (isSmall) 0 else parts.size
     var after = changed.toLong + parts.drop(kept).map(_.size.toLong).sum
     while (kept > 0 && parts(kept - 1).size < Ratio * after) {
       kept -= 1

@@ -90,7 +90,7 @@ private[sparkzorder] object HeaderValues {
  * The header of an index: JSON in the key-values of its footer.
  *
  * @param version version of the format
- * @param id random id of this index file; None before version 2
+ * @param id random id of this index file
  * @param chosen columns that the user named; None if the first columns of each file are indexed
  * @param columns the indexed columns
  * @param shapes the distinct lists of leaf columns of the files; the field `schema` of a row is a
@@ -102,7 +102,7 @@ private[sparkzorder] object HeaderValues {
  */
 private[sparkzorder] final case class IndexHeader(
     version: Int,
-    id: Option[String],
+    id: String,
     chosen: Option[Seq[Seq[String]]],
     columns: Seq[HeaderColumn],
     shapes: Seq[Seq[Seq[String]]],
@@ -111,13 +111,6 @@ private[sparkzorder] final case class IndexHeader(
     values: Option[HeaderValues] = None) {
 
   def readsInt96: Boolean = int96.contains(IndexHeader.Read)
-
-  /**
-   * False for an index of version 1. The writer of that version wrongly took bounds from every writer of
-   * Parquet as proof that a column has no NaN. So FLOAT and DOUBLE columns of such an index may hold NaN
-   * wherever they have bounds.
-   */
-  def knowsNaN: Boolean = version >= 2
 
   def indexed: IndexedSeq[IndexedColumn] =
     columns.map(c => IndexedColumn(c.path, LeafType.parse(c.kind))).toIndexedSeq
@@ -130,10 +123,7 @@ private[sparkzorder] object IndexHeader {
 /** The index as a Parquet file with one row for each data file; see `docs/skipping-index.md`. */
 private[sparkzorder] object IndexFormat {
 
-  /**
-   * The version of a file that holds all entries. Unlike version 1, this version has `id`, and
-   * [[IndexHeader.knowsNaN]] is true.
-   */
+  /** The version of a file that holds all entries. */
   val Version = 2
 
   /** The version of a file with [[IndexHeader.parts]]. An index of a newer version is not read. */
@@ -153,7 +143,7 @@ private[sparkzorder] object IndexFormat {
       parts: Seq[HeaderPart] = Nil,
       values: Option[HeaderValues] = None): IndexHeader = IndexHeader(
     if (parts.isEmpty) Version else PartsVersion,
-    Some(UUID.randomUUID().toString),
+    UUID.randomUUID().toString,
     chosen,
     content.columns.map(c => HeaderColumn(c._1.path, c._1.leafType.text)),
     content.shapes.take(MaxShapes).map(_.leaves),
@@ -167,7 +157,7 @@ private[sparkzorder] object IndexFormat {
   def parse(json: String): IndexHeader = {
     if (json == null) throw new java.io.IOException("it has no header, so it is not an index")
     val version = Json.mapper.readTree(json).path("version").asInt(-1)
-    if (version < 1 || version > PartsVersion) throw new NewerIndexException(version)
+    if (version < Version || version > PartsVersion) throw new NewerIndexException(version)
     Json.mapper.readValue(json, classOf[IndexHeader])
   }
 
@@ -235,7 +225,8 @@ private[sparkzorder] object IndexFormat {
  */
 private[sparkzorder] final class NewerIndexException(version: Int)
     extends java.io.IOException(
-      s"its format version is $version, and the known versions are 1 to ${IndexFormat.PartsVersion}")
+      s"its format version is $version, and the known versions are ${IndexFormat.Version} and " +
+        IndexFormat.PartsVersion)
 
 /** Writes an index file with parquet-hadoop's own writer. */
 private[index] object IndexWriter {

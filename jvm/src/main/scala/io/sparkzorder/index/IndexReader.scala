@@ -69,7 +69,7 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
     val earlier = own.header.parts.getOrElse(Nil).map { p =>
       val path = new Path(directory, p.name)
       val part = new PartReader(path.getFileSystem(conf).getFileStatus(path), conf)
-      if (part.header.id != Some(p.id) || part.size != p.files) {
+      if (part.header.id != p.id || part.size != p.files) {
         throw new java.io.IOException(s"its part ${p.name} was replaced by a file of another index")
       }
       part
@@ -85,7 +85,6 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
   lazy val header: IndexHeader =
     if (own.header.parts.isEmpty) own.header
     else own.header.copy(
-      version = reader.parts.map(_.header.version).min,
       columns = reader.indexed.map(c => HeaderColumn(c.path, c.leafType.text)),
       shapes = reader.shapes.map(_.leaves))
 
@@ -171,7 +170,7 @@ private[index] final class PartReader(val file: FileStatus, conf: Configuration)
         case "nulls" => nulls.take(chunk)
         case "may_hold_nan" =>
           chunk.foreach { (i, defined) =>
-            if (defined && header.knowsNaN && !chunk.column.getBoolean) {
+            if (defined && !chunk.column.getBoolean) {
               flags(i) = (flags(i) | ColumnValues.NoNaN).toByte
             }
           }

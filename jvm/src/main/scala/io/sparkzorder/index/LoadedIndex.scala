@@ -91,7 +91,7 @@ private[sparkzorder] final class LoadedIndex(
 }
 
 private final class LoadedHeader(header: IndexHeader) extends Sized {
-  val id: Option[String] = header.id
+  val id: String = header.id
   val indexed: IndexedSeq[IndexedColumn] = header.indexed
   val shapes: IndexedSeq[LeafColumns] = header.shapes.map(LeafColumns(_)).toIndexedSeq
   val values: Seq[HeaderValuesPart] = header.values.map(_.parts).getOrElse(Nil)

@@ -3,10 +3,6 @@
 
 package io.sparkzorder.index
 
-import java.io.File
-import java.nio.file.Files
-
-import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.orc.TypeDescription
 import org.apache.parquet.schema.MessageTypeParser
@@ -14,12 +10,9 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import io.sparkzorder.table.{DataFile, OrcSchema}
 import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
-import io.sparkzorder.util.RawFiles
 
 /** Which bounds of footers the index takes: those of FLOAT and DOUBLE by their writer, and those of ORC. */
 class FooterEntriesSuite extends AnyFunSuite {
-  private val conf = new Configuration()
-
   private def footer(createdBy: String): ScannedFile = ScannedFile(
     DataFile.alone(new FileStatus(10L, false, 1, 100L, 5L, new Path("file:/t/a.parquet"))),
     2L,
@@ -106,26 +99,5 @@ class FooterEntriesSuite extends AnyFunSuite {
       val (least: Long, greatest: Long) = leaf.stats.bounds.get
       assert(least <= min && greatest >= max)
     }
-  }
-
-  test("an index of version 1 trusted every version of parquet-mr: its readers do not") {
-    val dir = Files.createTempDirectory("zorder-index").toFile
-    try {
-      assert(new File(dir, "_zorder/_index").mkdirs())
-      val content = IndexContent.of(Seq(entry(s"parquet-mr version 1.17.0 $build")))
-      def flags(version: Int): Seq[Byte] = {
-        val path = new Path(s"file:$dir/_zorder/_index/_$version")
-        val header = IndexFormat.header(content, None).copy(version = version)
-        IndexWriter.write(content, header, path, RawFiles.writeRaw(new Configuration(conf)))
-        val file = path.getFileSystem(conf).getFileStatus(path)
-        val ofQueries =
-          new LoadedIndex(new Path(s"file:$dir"), Generation(file, ""), conf, 1L << 20)
-        val read = new IndexReader(file, conf).content().column(0).flags.toSeq
-        assert(ofQueries.column(0).flags.toSeq === read)
-        read
-      }
-      assert(flags(1) === Seq(ColumnValues.Bounded))
-      assert(flags(IndexFormat.Version) === Seq(ColumnValues.Bounded | ColumnValues.NoNaN))
-    } finally org.apache.commons.io.FileUtils.deleteDirectory(dir)
   }
 }

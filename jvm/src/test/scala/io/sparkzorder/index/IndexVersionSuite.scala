@@ -18,27 +18,9 @@ class IndexVersionSuite extends SkippingTestBase {
     val conf = spark.sessionState.newHadoopConf()
     val file = storeOf(dir).generations().head
     val reader = new IndexReader(file, conf)
-    val (content, header) = (reader.content(), reader.header.copy(version = version, id = None))
+    val (content, header) = (reader.content(), reader.header.copy(version = version, id = ""))
     assert(new File(file.getPath.toUri.getPath).delete())
     IndexWriter.write(content, header, file.getPath, RawFiles.writeRaw(new Configuration(conf)))
-  }
-
-  test("version 1 does not tell where NaN may be; REFRESH reads every footer again") {
-    withTableDir { dir =>
-      filesOf(dir, sql("SELECT 1d d, 1L i"), sql("SELECT 2d d, 2L i"))
-      createIndex(dir)
-      assert(keptFiles(read(dir).where("d > 5")) === 0)
-      asOfVersion(dir, 1)
-      assert(keptFiles(read(dir).where("d > 5")) === 2)
-      assert(keptFiles(read(dir).where("d < 1")) === 0)
-      assert(keptFiles(read(dir).where("i > 5")) === 0)
-      val refreshed = sql(s"REFRESH ZORDER INDEX ON '$dir'").collect().head
-      assert(refreshed.getAs[Long]("filesRead") === 2L)
-      assert(new IndexReader(
-        storeOf(dir).generations().head,
-        spark.sessionState.newHadoopConf()).header.version === IndexFormat.Version)
-      assert(keptFiles(read(dir).where("d > 5")) === 0)
-    }
   }
 
   test("CREATE IF NOT EXISTS over an index of a newer version names the condition") {

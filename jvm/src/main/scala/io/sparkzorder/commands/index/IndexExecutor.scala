@@ -147,8 +147,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
       val chosen = named.orElse(before.flatMap(_.header.chosen))
       val choice = ColumnChoice(chosen, orderingColumns ++ values ++ had.map(Seq(_)))
-      val usable = before
-        .filter(b => !fromScratch && b.header.knowsNaN && covers(b.header, choice.always))
+      val usable = before.filter(b => !fromScratch && covers(b.header, choice.always))
       val (known, gone) =
         usable.map(paths(_, listed, readsInt96)).getOrElse((Set.empty[String], Set.empty[String]))
       val missing = listed.files.filterNot(f => known(Relative.path(root, f.path)))
