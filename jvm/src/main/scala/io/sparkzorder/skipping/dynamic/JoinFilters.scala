@@ -10,14 +10,7 @@ import org.apache.spark.sql.execution.datasources.LogicalRelation
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.skipping.scan.{
-  Accelerators,
-  FormatTable,
-  IndexPruning,
-  PruningFailure,
-  ScanFilters
-}
-import io.sparkzorder.util.JobCancellation
+import io.sparkzorder.skipping.scan.{Accelerators, FormatTable, PruningFailure, ScanFilters}
 
 /**
  * Filters the scan of one side of a join by the keys of the other side, if the bounds of the scanned files are
@@ -36,14 +29,9 @@ private[sparkzorder] object JoinFilters extends Rule[LogicalPlan] {
     case _: Subquery => plan
     case _ if !isOn || plan.isStreaming || isDone(plan) => plan
     case _ =>
-      try new JoinFilterInsertion(plan, conf, Accelerators.areHere).result
-      catch {
-        // Reading the bounds of the files of a table may start a job. If the user cancels this job, the
-        // query must fail.
-        case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-          IndexPruning.failed("the keys of joins prune no files", e)
-          plan
-      }
+      // reading the bounds of the files of a table may start a job, which the user may cancel
+      PruningFailure.orElse(plan, "the keys of joins prune no files")(
+        new JoinFilterInsertion(plan, conf, Accelerators.areHere).result)
   }
 
   private def isOn: Boolean =

@@ -48,13 +48,11 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
       case f @ Filter(condition, leaf)
           if leaf.children.isEmpty && splitConjunctivePredicates(condition).exists(isOfFunction) &&
             FormatTable.takesRanges(leaf) =>
-        try {
+        PruningFailure.orElse(
+          f,
+          "no range of a column is derived from a function of the column") {
           val added = derived(splitConjunctivePredicates(condition), leaf)
           if (added.isEmpty) f else f.copy(condition = (condition +: added).reduce(And))
-        } catch {
-          case PruningFailure(e) =>
-            IndexPruning.failed("no range of a column is derived from a function of the column", e)
-            f
         }
     }
 

@@ -16,7 +16,7 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
-import io.sparkzorder.util.{JobCancellation, WeakIdentityMap}
+import io.sparkzorder.util.WeakIdentityMap
 
 /**
  * Filters of a scan that need the keys of a join or the result of a subquery. Usually the scan waits for these
@@ -46,12 +46,8 @@ private[sparkzorder] final class FiltersAtListing(
       rangeOf: Expression => Option[(Long, Long)]): Seq[Expression] = {
     val queries = new QueriesOfExecution(execution, id)
     filters.filter(isOfExecution).flatMap { filter =>
-      try Some(resolved(filter, queries, rangeOf))
-      catch {
-        case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-          IndexPruning.failed(s"the filter $filter prunes no files", e)
-          None
-      }
+      PruningFailure.orElse(Option.empty[Expression], s"the filter $filter prunes no files")(
+        Some(resolved(filter, queries, rangeOf)))
     }
   }
 

@@ -30,7 +30,6 @@ import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.util.JobCancellation
 
 /**
  * Plans the scans of tables that Spark reads by a data source of version 2 (Iceberg), if the keys of a join or the
@@ -149,7 +148,7 @@ private[sparkzorder] final case class FormatScanExec(
 
   /** The partitions without the pruned files. Spark has run the subqueries of this node before the node. */
   private def kept(partitions: Array[InputPartition]): Array[InputPartition] =
-    try {
+    PruningFailure.orElse(partitions, IndexPruning.notPrunedAtRunTime(table.name)) {
       val columns = FormatTable.columnsOf(inner.output)
       def rangeOf(column: Expression) = table.known(Seq(IsNotNull(column)), columns).rangeOf(column)
       val filters =
@@ -165,10 +164,6 @@ private[sparkzorder] final case class FormatScanExec(
         send(pruned)
         pruned.partitions
       }
-    } catch {
-      case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-        IndexPruning.failedAtRunTime(table.name, e)
-        partitions
     }
 
   private def send(pruned: PrunedPartitions): Unit = {

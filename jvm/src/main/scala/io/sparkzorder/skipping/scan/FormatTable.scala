@@ -21,7 +21,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.skipping.predicate.{FilePruner, FilterOnBounds, TableColumns}
-import io.sparkzorder.util.{FirstStrategies, JobCancellation}
+import io.sparkzorder.util.FirstStrategies
 
 /**
  * A table that a leaf of an optimized plan reads, and whose format (Delta or Iceberg) lists the files and keeps
@@ -214,12 +214,8 @@ private[sparkzorder] final class FormatPruning(
 
   /** A pruner by the filters. After an error, None: the query then reads all files and does not fail. */
   override def apply(filters: Seq[Expression]): Option[FilePruner] =
-    try table.pruner(filters, columns)
-    catch {
-      case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
-        IndexPruning.failed(
-          s"spark-zorder does not use the statistics of the files of ${table.name} for some filters",
-          e)
-        None
-    }
+    PruningFailure.orElse(
+      Option.empty[FilePruner],
+      s"spark-zorder does not use the statistics of the files of ${table.name} for some filters")(
+      table.pruner(filters, columns))
 }

@@ -22,7 +22,7 @@ import io.sparkzorder.conf.{RelationConf, Settings}
 import io.sparkzorder.index.{IndexStore, LoadedIndex}
 import io.sparkzorder.skipping.predicate.{EntryPruner, FilePruner, FilterOnFiles, TableColumns}
 import io.sparkzorder.table.DataFormat
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.util.{JobCancellation, ManyFiles}
 
 /**
  * The result of compiling the filters of a query for the index of one table.
@@ -97,7 +97,10 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
     if (!Settings.ofSession(Settings.SkippingEnabled)) Nil
     else {
       val size = Settings.ofSession(Settings.SkippingCacheSize)
-      roots.ofIndexes(plainLocation).map(ask(_, filters, size))
+      // without this, a thread of the pool could have the settings of another session
+      val conf = SQLConf.get
+      ManyFiles.map(roots.ofIndexes(plainLocation))(root =>
+        SQLConf.withExistingConf(conf)(ask(root, filters, size)))
     }
 
   private def plainLocation: FileIndex = relation.location match {
@@ -107,37 +110,26 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
 
   /** Makes one pruner of the filters for all indexes; None if every file must be read. */
   def prunerOf(uses: Seq[IndexUse]): Option[FilePruner] =
-    try {
-      // the pruner is made inside `try`, so that an error does not fail the query
-      FilePruner.of(uses.flatMap(_.filter).filter(_.isUseful)).map { p =>
-        new Guarded(p, relation.location.toString, p.prunedBy)
-      }
-    } catch {
-      case PruningFailure(e) =>
-        IndexPruning.failedIndex(relation.location.toString, e)
-        None
+    withoutIndex(Option.empty[FilePruner]) {
+      FilePruner.of(uses.flatMap(_.filter).filter(_.isUseful)).map(p => new Guarded(p, p.prunedBy))
     }
 
-  private final class Guarded(
-      pruner: FilePruner,
-      table: String,
-      override val prunedBy: IndexedSeq[String])
-      extends FilePruner {
-    override def byEntries: Option[EntryPruner] =
-      try {
-        // the filter forces the lazy value inside `try`
-        pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
-      } catch {
-        case PruningFailure(e) =>
-          IndexPruning.failedIndex(table, e)
-          None
-      }
+  private def withoutIndex[T](otherwise: => T)(body: => T): T =
+    PruningFailure.orElse(otherwise, IndexPruning.notUsed(relation.location.toString))(body)
 
+  private final class Guarded(pruner: FilePruner, override val prunedBy: IndexedSeq[String])
+      extends FilePruner {
+    override def byEntries: Option[EntryPruner] = withoutIndex(Option.empty[EntryPruner]) {
+      // the filter forces the lazy value here, where an error does not fail the query
+      pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
+    }
+
+    // called for each file, so the result is not boxed
     override def decide(file: FileStatus): Int =
       try pruner.decide(file)
       catch {
         case PruningFailure(e) =>
-          IndexPruning.failedIndex(table, e)
+          IndexPruning.failed(IndexPruning.notUsed(relation.location.toString), e)
           FilePruner.NoEntry
       }
   }
@@ -146,29 +138,18 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
    * The data filters of a scan, compiled for each index. If there is no index, a single result says so. Empty if
    * skipping is off, if there is no filter, or after an error.
    */
-  def ask(filters: Seq[Expression]): Seq[IndexUse] =
-    try {
-      if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
-      else {
-        val size = Settings.ofSession(Settings.SkippingCacheSize)
-        val location = plainLocation
-        // without this, a thread of the pool could have the settings of another session
-        val conf = SQLConf.get
-        val uses = ManyFiles.map(roots.ofIndexes(location))(root =>
-          SQLConf.withExistingConf(conf)(ask(root, filters, size)))
-        // if some table has an index, tables without an index are not reported
-        val found = uses.filter(_.filter.isDefined)
-        if (found.nonEmpty) found
-        else uses.take(1) ++ (if (uses.isEmpty) Some(noIndex(location)) else None)
-      }
-    } catch {
-      case PruningFailure(e) =>
-        IndexPruning.failedIndex(relation.location.toString, e)
-        Nil
+  def ask(filters: Seq[Expression]): Seq[IndexUse] = withoutIndex(Seq.empty[IndexUse]) {
+    if (filters.isEmpty || !Settings.ofSession(Settings.SkippingEnabled)) Nil
+    else {
+      val uses = compileAll(filters)
+      // if some table has an index, tables without an index are not reported
+      val found = uses.filter(_.filter.isDefined)
+      if (found.nonEmpty) found
+      else uses.headOption.orElse {
+        Some(IndexUse(plainLocation.rootPaths.headOption.orNull, None, Some(IndexPruning.NoIndex)))
+      }.toSeq
     }
-
-  private def noIndex(location: FileIndex): IndexUse =
-    IndexUse(location.rootPaths.headOption.orNull, None, Some(IndexPruning.NoIndex))
+  }
 
   private def ask(root: Path, filters: Seq[Expression], cacheSize: Long): IndexUse =
     try {
@@ -194,7 +175,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
       }
     } catch {
       case PruningFailure(e) =>
-        IndexPruning.failedIndex(root.toString, e)
+        IndexPruning.failed(IndexPruning.notUsed(root.toString), e)
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
@@ -249,13 +230,13 @@ private[sparkzorder] object IndexPruning extends Logging {
 
   private val maxReported = 1000
 
-  /** Counts and logs an error after which some filters of a query do not use the index of a table. */
-  private[skipping] def failedIndex(table: String, e: Throwable): Unit =
-    failed(s"the index of $table is not used for some filters", e)
+  /** What [[failed]] reports of the index of a table. */
+  private[scan] def notUsed(table: String): String =
+    s"the index of $table is not used for some filters"
 
-  /** The same for the keys of joins and the values of subqueries. */
-  private[skipping] def failedAtRunTime(table: String, e: Throwable): Unit =
-    failed(s"the keys of joins and the values of subqueries do not prune files of $table", e)
+  /** What [[failed]] reports of the keys of joins and the values of subqueries. */
+  private[scan] def notPrunedAtRunTime(table: String): String =
+    s"the keys of joins and the values of subqueries do not prune files of $table"
 
   /**
    * Counts an error after which some filters of a query prune no files. Other filters may still prune, and the
@@ -283,4 +264,18 @@ private[sparkzorder] object PruningFailure {
     case NonFatal(_) => Some(e)
     case _ => None
   }
+
+  /**
+   * Returns `otherwise` if `body` fails by such an error, and counts and logs the error. If the user has cancelled a
+   * job of `body`, the query must fail.
+   *
+   * @param effect what does not work for the query
+   */
+  private[skipping] def orElse[T](otherwise: => T, effect: => String)(body: => T): T =
+    try body
+    catch {
+      case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>
+        IndexPruning.failed(effect, e)
+        otherwise
+    }
 }

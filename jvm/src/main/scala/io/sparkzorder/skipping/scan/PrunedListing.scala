@@ -50,13 +50,11 @@ private[sparkzorder] object PrunedListing {
       p <- pruner
       entries <- p.byEntries
     } yield {
-      try new PrunedHeldListing(held, held.entriesIn(entries), entries.kept).of(chosen)
-      catch {
-        case PruningFailure(e) =>
-          val file = held.directories.flatMap(_.files.headOption).headOption
-          IndexPruning.failedIndex(file.fold("a table")(f => s"the table of ${f.getPath}"), e)
-          PrunedListing(listing.directories, None)
-      }
+      def file = held.directories.flatMap(_.files.headOption).headOption
+      PruningFailure.orElse(
+        PrunedListing(listing.directories, None),
+        IndexPruning.notUsed(file.fold("a table")(f => s"the table of ${f.getPath}")))(
+        new PrunedHeldListing(held, held.entriesIn(entries), entries.kept).of(chosen))
     }
     ofHeld.getOrElse(of(listing.directories, pruner))
   }

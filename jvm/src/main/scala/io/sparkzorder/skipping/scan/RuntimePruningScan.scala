@@ -133,7 +133,9 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   private def resolvedIn(execution: Option[String]): Option[ResolvedScan] =
     index.filter(_ => dataFilters.exists(RuntimeFilters.isRuntime) && RuntimeFilters.isOn).flatMap {
       ours =>
-        try {
+        PruningFailure.orElse(
+          Option.empty[ResolvedScan],
+          IndexPruning.notPrunedAtRunTime(relation.location.toString)) {
           val (atRunTime, planned) = dataFilters.partition(RuntimeFilters.isRuntime)
           val filters = RuntimeFilters.usable(atRunTime, execution)
             .flatMap(RuntimeFilters.resolve(_, ours.rangeOf))
@@ -147,10 +149,6 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
               relation.copy(location = files)(relation.sparkSession),
               planned ++ onRows))
           }
-        } catch {
-          case PruningFailure(e) =>
-            IndexPruning.failedAtRunTime(relation.location.toString, e)
-            None
         }
     }
 
