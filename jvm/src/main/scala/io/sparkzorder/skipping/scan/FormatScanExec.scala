@@ -63,7 +63,9 @@ private[sparkzorder] object FormatScanStrategy extends SparkStrategy with Predic
     // The filter above the scan has the same subquery. Without reuse, Spark would run the subquery twice.
     val compared =
       if (!SQLConf.get.subqueryReuseEnabled) Nil
-      else conjuncts.filter(FormatTable.comparesWithSubquery(_, r))
+      else {
+        conjuncts.filter(ScanFilters.isOnColumns(_, r)).filter(ScanFilters.comparesWithSubquery(_))
+      }
     // a scan of a storage-partitioned join must keep the partitions of the plan
     val isGrouped = r.keyGroupedPartitioning.isDefined
     val keys =

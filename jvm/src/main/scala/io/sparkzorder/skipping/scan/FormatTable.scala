@@ -14,7 +14,6 @@ import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.{FileIndex, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
@@ -120,16 +119,7 @@ private[sparkzorder] object FormatTable extends Logging {
 
   /** True if a filter reads columns of the relation, and only columns by which Spark does not prune. */
   def isOnData(e: Expression, r: LogicalPlan, table: FormatTable): Boolean =
-    e.references.nonEmpty && e.references.subsetOf(r.outputSet) &&
-      !e.references.exists(table.isPrunedBySpark)
-
-  /**
-   * True for a filter on columns of the relation that has a scalar subquery and no subquery of another
-   * kind.
-   */
-  def comparesWithSubquery(filter: Expression, r: DataSourceV2ScanRelation): Boolean =
-    filter.references.nonEmpty && filter.references.subsetOf(r.outputSet) &&
-      ScanFilters.comparesWithSubquery(filter)
+    ScanFilters.isOnColumns(e, r) && !e.references.exists(table.isPrunedBySpark)
 }
 
 /**

@@ -100,10 +100,12 @@ private[skipping] object ScanFilters extends PredicateHelper {
     case fs: HadoopFsRelation =>
       val ofPartitions = AttributeSet(
         r.resolve(fs.partitionSchema, SQLConf.get.resolver))
-      filter.references.nonEmpty && filter.references.subsetOf(r.outputSet) &&
-      filter.references.intersect(ofPartitions).isEmpty
+      isOnColumns(filter, r) && filter.references.intersect(ofPartitions).isEmpty
     case _ => false
   }
+
+  private[scan] def isOnColumns(filter: Expression, r: LogicalPlan): Boolean =
+    filter.references.nonEmpty && filter.references.subsetOf(r.outputSet)
 }
 
 /**
