@@ -11,15 +11,10 @@ import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Record, TableLog}
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
 
 private[sparkzorder] object OrderingColumns {
-
-  /** The record that states the present layout: that of the last OPTIMIZE in force that has columns. */
-  def recordInForce(log: TableLog): Option[Record] =
-    log.inForce.map(_._2).find(_.columns.nonEmpty)
 
   /** The name parts of columns. Names that cannot be parsed are left out: another program may have written them. */
   def parsed(parser: ParserInterface, names: Seq[String]): Seq[Seq[String]] =

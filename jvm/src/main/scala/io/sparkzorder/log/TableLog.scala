@@ -50,11 +50,11 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** The OPTIMIZE runs that are neither undone nor abandoned, newest first. */
   def inForce: Seq[(Long, Record)] = runs.inForce
 
-  /** The columns of the layout in force: those of the last OPTIMIZE in force that has columns. */
-  def columns: Option[Seq[String]] = Runs.columns(inForce)
-
-  /** The columns of the layout that would be in force if the last run were undone. */
-  def columnsAfterUndo: Option[Seq[String]] = Runs.columns(inForce.drop(1))
+  /**
+   * The records of the runs in force that have columns, newest first. The first states the present layout: a run
+   * without columns (a compaction) keeps the layout.
+   */
+  def layouts: Seq[Record] = inForce.map(_._2).filter(_.columns.nonEmpty)
 
   /** The runs that are committed and not published everywhere. */
   lazy val unfinished: Seq[(Long, Record)] =
@@ -151,13 +151,6 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
 
   def commitOf(run: String): Option[Long] =
     all.collectFirst { case (n, r) if r.commitsRun && r.run == run => n }
-}
-
-private[sparkzorder] object Runs {
-
-  /** The columns of the newest run with columns. A run without columns (a compaction) keeps the layout. */
-  def columns(newestFirst: Seq[(Long, Record)]): Option[Seq[String]] =
-    newestFirst.map(_._2.columns).find(_.nonEmpty)
 }
 
 /** A listing of the data files of some folders. It may be of any age. */

@@ -269,7 +269,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
 
   private def orderingColumns: Columns = {
     val texts =
-      try TableLog.read(state).columns
+      try TableLog.read(state).layouts.headOption.map(_.columns)
           .orElse(target.properties.get(Settings.Columns.propertyKey).map(DeclaredOrder.split))
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }

@@ -311,14 +311,15 @@ private[sparkzorder] final class LayoutColumns(
   private def weightsOf(
       columns: Seq[OrderingColumn],
       ordering: Seq[OrderingColumn]): Seq[Double] =
-    log.flatMap(OrderingColumns.recordInForce).map(_.columnWeights)
+    log.flatMap(_.layouts.headOption).map(_.columnWeights)
       .filter(w => columns == ordering && w.size == columns.size).getOrElse(Nil)
 
   private def resolve(names: Seq[Seq[String]], schema: StructType): Seq[OrderingColumn] =
     resolver.resolve(names, schema, table.files.partitionSchema)
 
   private def lastLayout: Seq[String] =
-    log.flatMap(_.columns).orElse(table.ordering.map(DeclaredOrder.split)).getOrElse(Nil)
+    log.flatMap(_.layouts.headOption).map(_.columns).orElse(table.ordering.map(
+      DeclaredOrder.split)).getOrElse(Nil)
 
   private def declared: Seq[Seq[String]] = table.target match {
     case Some(target) =>

@@ -226,10 +226,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   /** Adds the time since which the table has this layout. A run without columns does not change the layout. */
   private def withSince(record: Record): Record =
     if (record.columns.isEmpty) record
-    else {
-      val runs = TableLog.read(state).inForce.map(_._2).filter(_.columns.nonEmpty)
-      record.copy(layoutSinceMs = RecentChange.since(record, runs))
-    }
+    else record.copy(layoutSinceMs = RecentChange.since(record, TableLog.read(state).layouts))
 
   /**
    * Fails if an input was removed or overwritten since it was listed. Files that were added since

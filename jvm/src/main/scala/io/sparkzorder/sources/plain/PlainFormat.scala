@@ -10,7 +10,7 @@ import scala.util.Try
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
-import io.sparkzorder.commands.{OrderingColumns, Phases, TableState, WhereClause}
+import io.sparkzorder.commands.{Phases, TableState, WhereClause}
 import io.sparkzorder.commands.auto.{ClusteringSpec, RecentChange}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Record, TableLog}
@@ -56,7 +56,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def lastLayout: Option[LastLayout] = {
     val log = TableLog.read(table.state)
     val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
-    OrderingColumns.recordInForce(log).orElse(log.inForce.headOption.map(_._2)).map { r =>
+    log.layouts.headOption.orElse(log.inForce.headOption.map(_._2)).map { r =>
       // a reserved word of the parser may be the name of a column, too
       val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
@@ -65,10 +65,8 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 
   override def daysSinceChange(bytes: Long): Option[Long] = {
     val log = TableLog.read(table.state)
-    // newest first
-    val runs = log.inForce.map(_._2).filter(_.columns.nonEmpty)
     val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
-    RecentChange.of(runs, undos, bytes, System.currentTimeMillis())
+    RecentChange.of(log.layouts, undos, bytes, System.currentTimeMillis())
   }
 
   override def isAuto: Boolean = table.target.tables.exists(DeclaredOrder.isAuto)
