@@ -12,6 +12,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.core.JsonProcessingException
+import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
@@ -318,7 +319,7 @@ private[sparkzorder] object IndexStore {
    * counts as an error that may pass.
    */
   private def mayPass(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
+    ExceptionUtils.getThrowables(e).exists {
       case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
       case _: EOFException | _: NoSuchFileException | _: JsonProcessingException => false
       case _: UTFDataFormatException | _: ZipException => false

@@ -6,9 +6,11 @@ package io.sparkzorder.table
 import java.io.IOException
 import java.util.Locale
 
+import scala.collection.JavaConverters._
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, Path}
 import org.apache.hadoop.security.AccessControlException
@@ -85,7 +87,7 @@ private object CatalogTables {
   val AtOnce = 300
 
   /** True if the user has no right to see the part of the catalog, or if it was dropped meanwhile. */
-  private def isHidden(e: Throwable): Boolean = causes(e).exists {
+  private def isHidden(e: Throwable): Boolean = ExceptionUtils.getThrowableList(e).asScala.exists {
     case _: NoSuchDatabaseException | _: NoSuchNamespaceException => true
     case _: AccessControlException | _: SecurityException => true
     case other =>
@@ -98,16 +100,12 @@ private object CatalogTables {
    * True if the connection to the catalog has failed. False for an error of the table itself, for instance that a
    * class is missing: no session like this one can read such a table.
    */
-  private def isOfConnection(e: Throwable): Boolean = causes(e).exists {
-    case _: AccessControlException => false
-    case _: IOException => true
-    case other => other.getClass.getSimpleName == "TTransportException"
-  }
-
-  private def causes(e: Throwable): Iterator[Throwable] =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses)
-
-  private val MaxCauses = 20
+  private def isOfConnection(e: Throwable): Boolean =
+    ExceptionUtils.getThrowableList(e).asScala.exists {
+      case _: AccessControlException => false
+      case _: IOException => true
+      case other => other.getClass.getSimpleName == "TTransportException"
+    }
 }
 
 /**

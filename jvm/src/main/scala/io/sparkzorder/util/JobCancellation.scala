@@ -3,11 +3,11 @@
 
 package io.sparkzorder.util
 
+import org.apache.commons.lang3.exception.ExceptionUtils
+
 /** Recognises the error of a job that was cancelled. The caller must fail, too, and not go on without the job. */
 private[sparkzorder] object JobCancellation {
-  private val MaxCauses = 16
-
   def isCauseOf(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists(c =>
+    ExceptionUtils.getThrowables(e).exists(c =>
       Option(c.getMessage).exists(_.contains("SPARK_JOB_CANCELLED")))
 }

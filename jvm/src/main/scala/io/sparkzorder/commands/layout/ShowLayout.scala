@@ -8,6 +8,7 @@ import java.io.FileNotFoundException
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
 
 import org.apache.spark.sql.{Row, SparkSession}
@@ -107,8 +108,7 @@ private[sparkzorder] final class ShowLayoutExecutor(
     }
 
   private def isGone(e: Throwable): Boolean =
-    Iterator.iterate(e)(
-      _.getCause).takeWhile(_ != null).exists(_.isInstanceOf[FileNotFoundException])
+    ExceptionUtils.indexOfType(e, classOf[FileNotFoundException]) >= 0
 
   private def rows(): Seq[Row] = {
     val table = new LayoutSources(session, conf).list(source)

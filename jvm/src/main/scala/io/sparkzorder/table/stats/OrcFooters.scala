@@ -11,6 +11,7 @@ import java.util.concurrent.ConcurrentHashMap
 import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
+import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.{ColumnStatistics, CompressionKind, OrcFile, Reader, TypeDescription}
 import org.apache.orc.impl.{ColumnStatisticsImpl, RecordReaderImpl}
@@ -88,9 +89,7 @@ private[sparkzorder] object OrcFooters {
 
   private object MissingClass {
     def unapply(e: Throwable): Option[LinkageError] =
-      Iterator.iterate(e)(_.getCause).takeWhile(_ != null).collectFirst { case l: LinkageError =>
-        l
-      }
+      Option(ExceptionUtils.throwableOfType(e, classOf[LinkageError]))
   }
 }
 
