@@ -50,26 +50,15 @@ private[sparkzorder] object PointQueries {
     }
 
   /**
-   * The ideal number of files, summed over the folders. In a folder of N equal files with d
-   * ordering columns, a point query on one of these columns reads N^(1 - 1/d) files.
+   * The ideal number of files, summed over the folders. In a folder of N equal files with d ordering columns of
+   * equal weight, a point query on one of these columns reads N^(1 - 1/d) files. See [[IdealSides]] for other weights.
    *
    * @param filesOfFolders number of files of each folder
-   */
-  def ideal(filesOfFolders: Seq[Int], columns: Int): Double =
-    filesOfFolders.filter(_ > 0).map(n => math.pow(n.toDouble, 1.0 - 1.0 / columns)).sum
-
-  /**
-   * The ideal number of files for one column of a layout with weights, see [[IdealSides]].
-   *
    * @param weights the weights of all ordering columns
    * @param column the position of the column
    */
   def ideal(filesOfFolders: Seq[Int], weights: IndexedSeq[Double], column: Int): Double =
-    if (weights.distinct.size <= 1) ideal(filesOfFolders, weights.size)
-    else {
-      filesOfFolders.filter(_ > 0)
-        .map(n => n * IdealSides.of(n.toDouble, weights)(column)).sum
-    }
+    filesOfFolders.filter(_ > 0).map(n => n * IdealSides.of(n.toDouble, weights)(column)).sum
 }
 
 /**

@@ -118,10 +118,12 @@ class PointQueriesSuite extends AnyFunSuite with RandomInputs {
   }
 
   test("the ideal") {
-    assert(PointQueries.ideal(Seq(64), 2) === 8.0)
-    assert(PointQueries.ideal(Seq(64), 1) === 1.0)
-    assert(math.abs(PointQueries.ideal(Seq(64), 3) - 16.0) < 1e-9)
-    assert(PointQueries.ideal(Seq(1, 4, 0), 2) === 3.0)
-    assert(PointQueries.ideal(Nil, 2) === 0.0)
+    def ideal(files: Seq[Int], columns: Int) =
+      PointQueries.ideal(files, IndexedSeq.fill(columns)(1.0), columns - 1)
+    assert(ideal(Seq(64), 2) === 8.0)
+    assert(ideal(Seq(64), 1) === 1.0)
+    assert(math.abs(ideal(Seq(64), 3) - 16.0) < 1e-9)
+    assert(ideal(Seq(1, 4, 0), 2) === 3.0)
+    assert(ideal(Nil, 2) === 0.0)
   }
 }
