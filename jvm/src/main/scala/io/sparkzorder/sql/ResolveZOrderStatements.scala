@@ -42,9 +42,13 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       s.copy(delegated = other.on(s"delta.${quoteIdentifier(path)}"))
     case s @ OptimizeTable(PathTable(path, format), _, _, other) if isBound(s.where) =>
       val target = PathTarget(path, format)
-      (if (isDelta(target)) deltaPath(s, target).orElse(planOfDelta(other))
-       else icebergPath(s, target))
-        .getOrElse(command(s, PlainTable(target)))
+      val own =
+        if (isDelta(target)) {
+          ownLayout(s, target, "delta", s.delegated.text).orElse(planOfDelta(other))
+        } else if (target.isIceberg(hadoopConf)) {
+          ownLayout(s, target, "iceberg", "CALL catalog.system.rewrite_data_files of its catalog")
+        } else None
+      own.getOrElse(command(s, PlainTable(target)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if other.clauses.isDefined =>
       s.copy(delegated = other.on(fullName(r)))
     case s @ OptimizeTable(r: ResolvedTable, _, _, other) if isBound(s.where) =>
@@ -128,16 +132,16 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     else Some(command(s, FormatTable(format, ownStatement)))
   }
 
-  /**
-   * Our command for a directory that is an Iceberg table; None if such tables are left to Iceberg, or if the
-   * directory is no such table.
-   */
-  private def icebergPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    val found =
-      if (isDelegated("iceberg", Map.empty) || !target.isIceberg(hadoopConf)) None
-      else openedPath(target, "iceberg")
-    found.flatMap(ownLayout(s, _, "CALL catalog.system.rewrite_data_files of its catalog"))
-  }
+  /** Our command for a directory that is a table of a format; None if such tables are left to the format. */
+  private def ownLayout(
+      s: OptimizeTable,
+      target: PathTarget,
+      format: String,
+      ownStatement: String): Option[LogicalPlan] =
+    // The properties of the table are in its metadata. If the settings of the session already leave the table to its
+    // format, the metadata is not read.
+    if (isDelegated(format, Map.empty)) None
+    else openedPath(target, format).flatMap(ownLayout(s, _, ownStatement))
 
   private def openedPath(target: PathTarget, format: String): Option[SnapshotFormat] = {
     val name = s"$format.${quoteIdentifier(target.path)}"
@@ -157,14 +161,6 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     if (isDelta(target)) openedPath(target, "delta")
     else if (target.isIceberg(hadoopConf)) openedPath(target, "iceberg")
     else None
-
-  /** Our command for a directory that is a Delta table; None if such tables are left to Delta. */
-  private def deltaPath(s: OptimizeTable, target: PathTarget): Option[LogicalPlan] = {
-    // The properties of the table are in its log. If the settings of the session already leave the table to Delta, the
-    // log is not read.
-    if (isDelegated("delta", Map.empty)) None
-    else openedPath(target, "delta").flatMap(ownLayout(s, _, s.delegated.text))
-  }
 
   private def opened(r: ResolvedTable, format: String): Option[SnapshotFormat] =
     TableFormats.of(
