@@ -103,7 +103,8 @@ private[sparkzorder] object OrderedType {
     case _: YearMonthIntervalType => Some(FixedOrder(dataType, 4))
     case LongType | DoubleType | TimestampType | TimestampNTZType => Some(FixedOrder(dataType, 8))
     case _: DayTimeIntervalType => Some(FixedOrder(dataType, 8))
-    case t if TimeBridge.isTime(t) => Some(FixedOrder(dataType, 8))
+    // the class of TIME, whose values are nanoseconds of the day, is missing before Spark 4.1
+    case t if t.typeName.startsWith("time(") => Some(FixedOrder(dataType, 8))
     case d: DecimalType if d.precision <= Decimal.MAX_LONG_DIGITS => Some(FixedOrder(d, 8))
     case d: DecimalType => Some(WideDecimalOrder(d.scale))
     case text if TypeBridge.isTextInBinaryOrder(text) => Some(StringOrder)
