@@ -3,6 +3,9 @@
 
 package io.sparkzorder.sources
 
+import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
+
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.StructType
 
@@ -138,24 +141,11 @@ private[sparkzorder] final case class RegionPlan(
  * @param names a name for each column, which a rename does not change if the format has such names
  */
 private[sparkzorder] class RegionPlans(
-    store: PlanStore,
+    root: Path,
+    conf: Configuration,
     columns: Seq[OrderingColumn],
-    names: Seq[String]) {
-  private val types = columns.map(_.dataType.json)
+    names: Seq[String])
+    extends PlanStore(root, conf, names, columns.map(_.dataType.json)) {
 
-  /** The regions of a plan; None if the plan is gone, is damaged, or has other columns. */
-  def read(id: String): Option[FolderGrid] = store.read(id, names, types)
-
-  def write(plan: RegionPlan): Unit = store.write(plan.id, names, types, plan.grid)
-
-  def remove(id: String): Unit = store.remove(id)
-
-  /**
-   * Removes plans that were left behind: by a kill after the last batch, or because another plan took their
-   * place.
-   *
-   * @param used plans that files of the table refer to
-   * @param retainMs younger plans stay: another statement may be about to use them
-   */
-  def removeUnused(used: Set[String], retainMs: Long): Unit = store.removeUnused(used, retainMs)
+  def write(plan: RegionPlan): Unit = write(plan.id, plan.grid)
 }

@@ -23,7 +23,6 @@ import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.DeclaredOrder
-import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.table.OrderingColumn
 
 /** A table of Delta or Iceberg: the format lists the files, and commits changes by transactions of its own. */
@@ -147,7 +146,7 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
     if (columns.isEmpty) None
     else {
       val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
-      Some(new RegionPlans(new PlanStore(new Path(table.location), conf), columns, layoutNames))
+      Some(new RegionPlans(new Path(table.location), conf, columns, layoutNames))
     }
 
   override def finish(done: Seq[Rewritten], statement: Statement): Unit =

@@ -296,7 +296,8 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
         file
       }
       val (old, young) = (plan("00000000-0000-0000-0000-000000000001", 1), plan("x", 0))
-      val store = new PlanStore(new Path(dir.toString), spark.sessionState.newHadoopConf())
+      val store =
+        new PlanStore(new Path(dir.toString), spark.sessionState.newHadoopConf(), Nil, Nil)
       store.removeUnused(Set(old.getName.stripPrefix("_plan_")), 0L)
       store.removeUnused(Set.empty, 2 * 86400000L)
       assert(old.exists() && young.exists())

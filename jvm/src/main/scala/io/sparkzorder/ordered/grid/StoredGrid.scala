@@ -156,8 +156,15 @@ private[sparkzorder] object GridStore {
  * and never changed. If a plan is missing or damaged, another plan is made.
  *
  * @param root the directory of the table
+ * @param columns the columns by which folders are laid out
+ * @param types the types of these columns
  */
-private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) extends Logging {
+private[sparkzorder] class PlanStore(
+    root: Path,
+    conf: Configuration,
+    columns: Seq[String],
+    types: Seq[String])
+    extends Logging {
   private lazy val state = new StateDirectory(root, conf)
 
   private def file(id: String): Path =
@@ -165,9 +172,9 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
 
   /**
    * @param id the id of the plan, a UUID
-   * @return the plan; None if there is no valid plan with these columns and types
+   * @return the regions of the plan; None if the plan is gone, is damaged, or has other columns or types
    */
-  def read(id: String, columns: Seq[String], types: Seq[String]): Option[FolderGrid] =
+  def read(id: String): Option[FolderGrid] =
     try {
       Some(GridStore.read(state, file(id)))
         .filter(g => g.columns == columns && g.types == types).map(_.pooled)
@@ -178,7 +185,7 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
         None
     }
 
-  def write(id: String, columns: Seq[String], types: Seq[String], regions: FolderGrid): Unit =
+  protected def write(id: String, regions: FolderGrid): Unit =
     try {
       state.create()
       Directories.make(state.fs, file(id).getParent, conf)
@@ -201,11 +208,11 @@ private[sparkzorder] final class PlanStore(root: Path, conf: Configuration) exte
     }
 
   /**
-   * Removes plans that are neither in use nor recent.
+   * Removes plans that were left behind: by a kill after the last batch, or because another plan took their place.
    *
-   * @param used the ids of the plans in use
+   * @param used the ids of the plans that files of the table refer to
    * @param retainMs plans younger than this many milliseconds stay, and in any case those younger than
-   *   [[PlanStore.LeastAgeMs]]
+   *   [[PlanStore.LeastAgeMs]]: another statement may be about to use them
    */
   def removeUnused(used: Set[String], retainMs: Long): Unit =
     try {

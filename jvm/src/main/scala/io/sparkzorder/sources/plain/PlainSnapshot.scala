@@ -16,7 +16,6 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Record, RunCost, Shadows, TableLog}
-import io.sparkzorder.ordered.grid.PlanStore
 import io.sparkzorder.sources._
 import io.sparkzorder.table.{DataFile, Folder, OrcFiles, OrderingColumn, TableFiles, TableLister}
 import io.sparkzorder.table.stats.{FileRange, ScannedFile}
@@ -162,10 +161,7 @@ private[plain] final class PlainSnapshot(
 
 /** The plans of a plain table, which also has a stored grid for later writes. */
 private[plain] final class PlansOfTable(table: TableState, inputs: PlainInputs)
-    extends RegionPlans(
-      new PlanStore(table.root, table.conf),
-      inputs.columns,
-      inputs.columns.map(_.name)) {
+    extends RegionPlans(table.root, table.conf, inputs.columns, inputs.columns.map(_.name)) {
 
   /** Also updates the stored grid, because a later batch of the plan knows only the rows of its region. */
   override def write(plan: RegionPlan): Unit = {
