@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.skipping.values.{
+  BeginningsInFiles,
   ByteIntervals,
   BytesPosition,
   ColumnFunction,
@@ -110,7 +111,7 @@ private[sparkzorder] final case class Operand(
             case later: LaterCharacters if isOfColumn =>
               later.valuesFor(wanted, of.beginning, of.isOfAllFiles)
             case texts: SearchedBeginnings if isOfColumn =>
-              texts.valuesFor(wanted, nulls, of.beginning, of.texts)
+              texts.valuesFor(wanted, nulls, new BeginningsInFiles(of.beginning, of.texts))
             case function =>
               // only the values of the column itself are in the index
               function.valuesFor(wanted, nulls, if (inner.isEmpty) of.range else None)

@@ -11,21 +11,59 @@ import scala.collection.mutable
 /** A function of texts. Its search leaves out beginnings that no text of the files has. */
 private[skipping] trait SearchedBeginnings extends ColumnFunction {
 
-  /**
-   * @param shared the bytes with which all texts begin in the files that have bounds
-   * @param inFiles where the texts of all files lie; None if a file without bounds may hold other texts
-   */
-  def valuesFor(
-      results: Intervals,
-      ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals
+  def valuesFor(results: Intervals, ofNulls: Boolean, inFiles: BeginningsInFiles): Intervals
 
   final override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
       range: => Option[KnownRange]): Intervals =
-    valuesFor(results, ofNulls, Array.emptyByteArray, None)
+    valuesFor(results, ofNulls, new BeginningsInFiles(Array.emptyByteArray, None))
+}
+
+/**
+ * With which plain characters the texts of the files begin.
+ *
+ * @param shared the bytes with which all texts begin in the files that have bounds
+ * @param texts where the texts of all files lie; None if a file without bounds may hold other texts
+ */
+private[skipping] final class BeginningsInFiles(shared: Array[Byte], texts: Option[Intervals]) {
+  import BeginningsInFiles._
+
+  /** The plain characters with which all texts of files with bounds begin, but not more than a search uses. */
+  val first: String =
+    new String(shared.takeWhile(b => TextStart.isPlain(b.toInt)), US_ASCII).take(MaxShared)
+
+  /** False if no text of the files with bounds begins so. */
+  def has(beginning: String): Boolean = texts match {
+    case Some(files: ByteIntervals) =>
+      val (low, high) = range(beginning)
+      // `high` itself does not begin so. If a file has only `high`, the beginning is searched in vain.
+      high.isEndless || files.overlaps(low.value, high.value)
+    case Some(_) => true
+    case None => beginning.startsWith(first) || first.startsWith(beginning)
+  }
+
+  /** The texts that a search among the beginnings has found, and those that may be in files without bounds. */
+  def withUnsearched(found: ByteIntervals): Intervals =
+    if (texts.isDefined || first.isEmpty) found
+    else found.union(Intervals.ofPrefix(first.getBytes(US_ASCII)).complement)
+}
+
+private[values] object BeginningsInFiles {
+
+  /** Of a beginning that all texts share, at most this many characters are used. */
+  val MaxShared = 256
+
+  /** The texts that begin with plain characters. */
+  def range(text: String): (ByteEnd, ByteEnd) = Intervals.rangeOfPrefix(text.getBytes(US_ASCII))
+
+  /** The texts that begin with `text` and go on with a character that is not plain: NUL, or DEL and all bytes above. */
+  def withoutPlainNext(text: String): Seq[(ByteEnd, ByteEnd)] = {
+    val bytes = text.getBytes(US_ASCII)
+    Seq(
+      (ByteEnd(bytes, inclusive = false), ByteEnd(bytes :+ 1.toByte, inclusive = false)),
+      (ByteEnd(bytes :+ 127.toByte, inclusive = true), range(text)._2))
+  }
 }
 
 /**
@@ -40,14 +78,13 @@ private[values] final class MatchedTexts(pattern: PatternStates, isWhole: Boolea
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals = results match {
+      inFiles: BeginningsInFiles): Intervals = results match {
     case _ if ofNulls => ByteIntervals.all
     case none if none.isEmpty => Intervals.none
     case longs: LongIntervals if !longs.overlaps(Long.MinValue, 0) =>
       val rest =
         if (isWhole) Intervals.ofBytes(Seq(Array.emptyByteArray)) else ByteIntervals.all
-      MatchedTexts.search(pattern, rest, shared, inFiles)
+      MatchedTexts.search(pattern, rest, inFiles)
     case _ => ByteIntervals.all
   }
 }
@@ -63,17 +100,17 @@ private[values] final class ExtractedGroup(before: PatternStates) extends Search
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals = results match {
+      inFiles: BeginningsInFiles): Intervals = results match {
     case none if none.isEmpty => Intervals.none
     case bytes: ByteIntervals
         if !bytes.overlaps(Array.emptyByteArray, Array.emptyByteArray) =>
-      MatchedTexts.search(before, Beginning.of(bytes), shared, inFiles)
+      MatchedTexts.search(before, Beginning.of(bytes), inFiles)
     case _ => ByteIntervals.all
   }
 }
 
 private[values] object MatchedTexts {
+  import BeginningsInFiles.{range, withoutPlainNext, MaxShared}
 
   /** None if any text may match. */
   def ofRegex(pattern: String): Option[MatchedTexts] =
@@ -95,9 +132,6 @@ private[values] object MatchedTexts {
   /** The search also ends when so many beginnings are undecided. */
   private val MaxOpen = 4096
 
-  /** Of a beginning that all texts share, at most this many characters are used. */
-  private val MaxShared = 256
-
   /** Beginnings of this length are not made longer, as for `^a+b`. */
   private val MaxLength = 2 * MaxShared
 
@@ -109,18 +143,7 @@ private[values] object MatchedTexts {
   private[values] def search(
       pattern: PatternStates,
       rest: ByteIntervals,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals = {
-    val first =
-      new String(shared.takeWhile(b => TextStart.isPlain(b.toInt)), US_ASCII).take(MaxShared)
-    def isInFiles(text: String) = inFiles match {
-      case Some(files: ByteIntervals) =>
-        val (low, high) = range(text)
-        // `high` itself does not begin with `text`. If a file has only `high`, the beginning is searched in vain.
-        high.isEndless || files.overlaps(low.value, high.value)
-      case Some(_) => true
-      case None => text.startsWith(first) || first.startsWith(text)
-    }
+      inFiles: BeginningsInFiles): Intervals = {
     val isRestAny = rest.complement.isEmpty
     val found = Seq.newBuilder[(ByteEnd, ByteEnd)]
     val open = mutable.Queue[(String, BitSet)](("", pattern.start))
@@ -139,27 +162,18 @@ private[values] object MatchedTexts {
           val whole = ByteEnd(bytes, inclusive = true)
           found ++= Seq((whole, whole), range(text + "\n"), range(text + "\r"))
         }
-        // texts whose next character is not plain
         if (pattern.mayLeavePlain(states) || pattern.mayEnd(states)) {
-          found += ((ByteEnd(bytes, inclusive = false), end(bytes, 1).copy(inclusive = false)))
-          found += ((end(bytes, 127), range(text)._2))
+          found ++= withoutPlainNext(text)
         }
         pattern.steps(states).foreach { case (c, after) =>
           val longer = text + c
-          if (isInFiles(longer)) open += ((longer, after))
+          if (inFiles.has(longer)) open += ((longer, after))
         }
       }
     }
-    val texts = Intervals.ofByteRanges(found.result() ++ open.map { case (text, _) => range(text) })
-    if (inFiles.isDefined || first.isEmpty) texts
-    else texts.union(Intervals.ofPrefix(first.getBytes(US_ASCII)).complement)
+    inFiles.withUnsearched(
+      Intervals.ofByteRanges(found.result() ++ open.map { case (text, _) => range(text) }))
   }
-
-  private def range(text: String): (ByteEnd, ByteEnd) =
-    Intervals.rangeOfPrefix(text.getBytes(US_ASCII))
-
-  private def end(text: Array[Byte], next: Int): ByteEnd =
-    ByteEnd(text :+ next.toByte, inclusive = true)
 }
 
 /**

@@ -268,6 +268,7 @@ private[skipping] final class SearchedTexts private (
     tree: ExtentTree,
     known: Option[ColumnFunction])
     extends SearchedBeginnings {
+  import BeginningsInFiles.{range, withoutPlainNext}
   import SearchedFunction.{In, Judge, Out}
 
   private val domain = ComparisonDomain.of(e.dataType).orNull
@@ -278,16 +279,15 @@ private[skipping] final class SearchedTexts private (
   override def valuesFor(
       results: Intervals,
       ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals =
+      inFiles: BeginningsInFiles): Intervals =
     if (results.isEmpty && !ofNulls) Intervals.none
     else {
       val some = Try(known.map(_.valuesFor(results, ofNulls, None))).toOption.flatten
       some match {
-        case None => search(results, ofNulls, shared, inFiles)
+        case None => search(results, ofNulls, inFiles)
         // each of the two sets has all texts with a wanted result, so their intersection has these texts, too
         case Some(texts) =>
-          try texts.intersect(search(results, ofNulls, shared, inFiles))
+          try texts.intersect(search(results, ofNulls, inFiles))
           catch { case _: NotSearched => texts }
       }
     }
@@ -295,22 +295,10 @@ private[skipping] final class SearchedTexts private (
   private def search(
       results: Intervals,
       ofNulls: Boolean,
-      shared: Array[Byte],
-      inFiles: Option[Intervals]): Intervals = {
-    def isInFiles(text: String) = inFiles match {
-      case Some(files: ByteIntervals) =>
-        val (low, high) = range(text)
-        // `high` itself does not begin with `text`. If a file has only `high`, the beginning is searched in vain.
-        high.isEndless || files.overlaps(low.value, high.value)
-      case _ => true
-    }
+      inFiles: BeginningsInFiles): Intervals = {
     val judge = new Judge(results.coarser, ofNulls, domain)
-    val first =
-      new String(
-        shared.takeWhile(b => TextStart.isPlain(b.toInt)),
-        "US-ASCII").take(SearchedTexts.MaxShared)
     val included = Seq.newBuilder[(ByteEnd, ByteEnd)]
-    val open = mutable.Queue(first)
+    val open = mutable.Queue(inFiles.first)
     var (steps, isOut) = (0, false)
     while (open.nonEmpty && steps < SearchedTexts.MaxSteps &&
       (isOut || steps < SearchedTexts.MaxStepsWithoutGain)) {
@@ -320,28 +308,17 @@ private[skipping] final class SearchedTexts private (
         case Out => isOut = true
         case In => included += range(text)
         case _ =>
-          val all = range(text)
-          val whole = ByteEnd(text.getBytes("US-ASCII"), inclusive = true)
+          val whole = range(text)._1
           if (judge(tree(Extent.point(UTF8String.fromString(text)))) != Out)
             included += ((whole, whole))
-          // texts whose next character is not plain: NUL, or DEL and all bytes above it
-          included += ((whole.outside, next(text, 1).copy(inclusive = false)))
-          included += ((next(text, 127), all._2))
-          open ++= (1 until 127).map(c => text + c.toChar).filter(isInFiles)
+          included ++= withoutPlainNext(text)
+          open ++= (1 until 127).map(c => text + c.toChar).filter(inFiles.has)
       }
     }
     if (!isOut) throw new NotSearched(
       s"the expression ${SearchedFunction.textOf(tree.unknown.getOrElse(e))}")
-    val found = Intervals.ofByteRanges(included.result() ++ open.map(range))
-    if (inFiles.isDefined || first.isEmpty) found
-    else found.union(Intervals.ofPrefix(first.getBytes("US-ASCII")).complement)
+    inFiles.withUnsearched(Intervals.ofByteRanges(included.result() ++ open.map(range)))
   }
-
-  private def range(text: String): (ByteEnd, ByteEnd) =
-    Intervals.rangeOfPrefix(text.getBytes("US-ASCII"))
-
-  private def next(text: String, c: Int): ByteEnd =
-    ByteEnd(text.getBytes("US-ASCII") :+ c.toByte, inclusive = true)
 }
 
 private[skipping] object SearchedTexts {
@@ -367,9 +344,6 @@ private[skipping] object SearchedTexts {
 
   /** The search ends after this many beginnings, and includes the rest. */
   private val MaxSteps = 4096
-
-  /** If all texts share a longer beginning, only this many characters of it are used. */
-  private val MaxShared = 256
 
   /** If this many beginnings excluded nothing, the search ends. */
   private val MaxStepsWithoutGain = 256

@@ -59,7 +59,7 @@ class LikePatternSuite extends AnyFunSuite with RandomInputs {
   test("a search ends where the pattern does, and at long beginnings") {
     def intervals(pattern: String): Int =
       MatchedTexts.ofRegex(pattern).map(
-        _.valuesFor(Intervals.ofLongs(Seq(1)), ofNulls = false, Array.emptyByteArray, None))
+        _.valuesFor(Intervals.ofLongs(Seq(1)), ofNulls = false, None))
         .collect { case texts: ByteIntervals => texts.size }.get
     assert(intervals("^a+") === 1 && intervals("^-+?") === 1 && intervals("^ab*|^c") === 2)
     assert(intervals("^a+b") <= 513)
@@ -93,7 +93,7 @@ class LikePatternSuite extends AnyFunSuite with RandomInputs {
         MatchedTexts.ofRegex(pattern).foreach { states =>
           known += 1
           val found =
-            states.valuesFor(Intervals.ofLongs(Seq(1)), ofNulls = false, Array.emptyByteArray, None)
+            states.valuesFor(Intervals.ofLongs(Seq(1)), ofNulls = false, None)
           val regex = java.util.regex.Pattern.compile(pattern)
           for (_ <- 1 to 20) {
             val text = Seq.fill(random.nextInt(7))(pick("a", "b", "c", "-", ".", "1", "0")).mkString

@@ -99,7 +99,8 @@ class SearchedBeginningsSuite extends AnyFunSuite with RandomInputs {
             val files = Seq(
               Intervals.ofByteRanges(Seq((sorted.head, sorted.last))),
               Intervals.ofByteRanges(sorted.grouped(3).map(g => (g.head, g.last)).toSeq))
-            (None +: files.map(Some(_))).map(s.valuesFor(some, false, shared, _))
+            (None +: files.map(Some(_))).map(f =>
+              s.valuesFor(some, false, new BeginningsInFiles(shared, f)))
           case l: LaterCharacters =>
             Try(l.valuesFor(some, shared, isOfAllFiles = true)).toOption.toSeq
           case other => Seq(other.valuesFor(some, ofNulls = false, None))
