@@ -124,22 +124,14 @@ private[values] object PatternStates {
     }
 
   /** The states of a LIKE pattern; None for a pattern that Spark rejects, or that is too long. */
-  def ofLike(pattern: String, escape: Char): Option[PatternStates] = {
-    val parts = Seq.newBuilder[Part]
-    var i = 0
-    var isLegal = true
-    while (i < pattern.length && isLegal) {
-      val c = pattern(i)
-      if (c == escape) {
-        isLegal = i + 1 < pattern.length && s"%_$escape".indexOf(pattern(i + 1).toInt) >= 0
-        if (isLegal) parts += letter(pattern(i + 1).toInt)
-        i += 1
-      } else if (c == '%') parts += Vague
-      else parts += (if (c == '_') AnyCharacter else letter(c.toInt))
-      i += 1
+  def ofLike(pattern: String, escape: Char): Option[PatternStates] =
+    LikePattern.characters(pattern, escape).filter(_ => pattern.length <= MaxStates).map { all =>
+      states(Together(all.map {
+        case ('%', true) => Vague
+        case (_, true) => AnyCharacter
+        case (c, _) => letter(c.toInt)
+      }))
     }
-    if (isLegal && pattern.length <= MaxStates) Some(states(Together(parts.result()))) else None
-  }
 
   private def read[T](pattern: String)(by: PatternReader => T): Option[T] =
     if (pattern.length > MaxStates) None

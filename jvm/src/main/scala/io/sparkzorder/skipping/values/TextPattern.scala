@@ -27,30 +27,32 @@ private[sparkzorder] object LikePattern {
    * The beginning that a LIKE pattern requires; None for a pattern that Spark rejects, or that begins with a
    * wildcard.
    */
-  def of(pattern: String, escape: Char): Option[LikePattern] = {
-    val text = new StringBuilder
+  def of(pattern: String, escape: Char): Option[LikePattern] =
+    characters(pattern, escape).flatMap { all =>
+      val (beginning, rest) = all.span { case (_, isWildcard) => !isWildcard }
+      val text = beginning.map(_._1).mkString
+      val extent =
+        if (rest.isEmpty) Whole else if (rest.map(_._1) == Seq('%')) Beginning else Part
+      // Spark decodes bytes that are not valid UTF-8 to this character. So a matching text may have other bytes in
+      // its place.
+      val usable = !text.contains("\uFFFD") && (text.nonEmpty || extent == Whole)
+      if (usable) Some(LikePattern(text, extent)) else None
+    }
+
+  /** The characters of a LIKE pattern, each with true if it is a wildcard; None for a pattern that Spark rejects. */
+  def characters(pattern: String, escape: Char): Option[Seq[(Char, Boolean)]] = {
+    val found = Seq.newBuilder[(Char, Boolean)]
     var i = 0
     var isLegal = true
-    def isWildcard(c: Char) = c == '%' || c == '_'
-    while (i < pattern.length && isLegal && !(isWildcard(pattern(i)) && pattern(i) != escape)) {
-      if (pattern(i) == escape) {
-        // only a wildcard or the escape character itself may follow
-        isLegal = i + 1 < pattern.length &&
-          (isWildcard(pattern(i + 1)) || pattern(i + 1) == escape)
-        if (isLegal) text += pattern(i + 1)
-        i += 2
-      } else {
-        text += pattern(i)
-        i += 1
-      }
+    while (i < pattern.length && isLegal) {
+      val isEscaped = pattern(i) == escape
+      if (isEscaped) i += 1
+      // only a wildcard or the escape character itself may be escaped
+      isLegal = i < pattern.length && (!isEscaped || s"%_$escape".indexOf(pattern(i).toInt) >= 0)
+      if (isLegal) found += pattern(i) -> (!isEscaped && "%_".indexOf(pattern(i).toInt) >= 0)
+      i += 1
     }
-    val rest = if (i < pattern.length) pattern.substring(i) else ""
-    val extent =
-      if (rest.isEmpty) Whole else if (rest == "%") Beginning else Part
-    // Spark decodes bytes that are not valid UTF-8 to this character. So a matching text may have other bytes in
-    // its place.
-    val usable = isLegal && text.indexOf("\uFFFD") < 0 && (text.nonEmpty || extent == Whole)
-    if (usable) Some(LikePattern(text.toString, extent)) else None
+    if (isLegal) Some(found.result()) else None
   }
 }
 
