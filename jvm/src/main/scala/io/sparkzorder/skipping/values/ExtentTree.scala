@@ -145,7 +145,17 @@ private[skipping] final class ResultsOfColumns(
 }
 
 /** What is known of the results of an expression while the value of each column lies in an interval. */
-private[skipping] sealed trait Extent
+private[skipping] sealed trait Extent {
+
+  /** True if some result may be NULL. */
+  def mayBeNull: Boolean = true
+
+  /** The same extent, with or without NULL among the results. Unchanged if every result is NULL, or may be anything. */
+  def withNulls(mayBeNull: Boolean): Extent = this match {
+    case b: Extent.Between => b.copy(mayBeNull = mayBeNull)
+    case other => other
+  }
+}
 
 private[skipping] object Extent {
 
@@ -167,7 +177,7 @@ private[skipping] object Extent {
       low: Any,
       high: Any,
       isPoint: Boolean,
-      mayBeNull: Boolean = false,
+      override val mayBeNull: Boolean = false,
       template: Option[TextTemplate] = None,
       beginning: Array[Byte] = null)
       extends Extent

@@ -143,12 +143,8 @@ private[values] final case class Ordered(
       Piece.require(call.expression.dataType != StringType || !hasZero(call, children))
       val some = children.collect { case b: Between => b }
       val mayBeNull = some.exists(_.mayBeNull)
-      if (some.forall(_.isPoint)) {
-        Extent.point(call(some.map(_.low))) match {
-          case b: Between => b.copy(mayBeNull = mayBeNull)
-          case other => other
-        }
-      } else {
+      if (some.forall(_.isPoint)) Extent.point(call(some.map(_.low))).withNulls(mayBeNull)
+      else {
         // NaN is the greatest value, but floor(NaN) is 0: the results at NaN need not be the greatest or least
         Piece.require(some.forall(b => Piece.isUsual(b.low) && Piece.isUsual(b.high)))
         val ends =
@@ -224,11 +220,7 @@ private[values] object PiecesOfConditions {
   /** `nanvl(c, NULL)`, which `fillna` of PySpark makes. Every value but NaN stays. */
   private object NullForNaN extends Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent = children.head match {
-      case b: Between if b.isPoint =>
-        Extent.point(call(Seq(b.low, null))) match {
-          case value: Between => value.copy(mayBeNull = b.mayBeNull)
-          case other => other
-        }
+      case b: Between if b.isPoint => Extent.point(call(Seq(b.low, null))).withNulls(b.mayBeNull)
       case b: Between =>
         Piece.require(Piece.isUsual(b.low) && Piece.isUsual(b.high))
         b
@@ -307,14 +299,9 @@ private[values] object PiecesOfConditions {
       }
       call.expression match {
         case _: Coalesce =>
-          val first = children.indexWhere {
-            case b: Between => !b.mayBeNull
-            case _ => false
-          }
-          Extent.union(if (first < 0) children else children.take(first + 1), order) match {
-            case b: Between if first >= 0 => b.copy(mayBeNull = false)
-            case other => other
-          }
+          val first = children.indexWhere(!_.mayBeNull)
+          if (first < 0) Extent.union(children, order)
+          else Extent.union(children.take(first + 1), order).withNulls(false)
         case _ => Extent.union(branches(children.toList), order)
       }
     }

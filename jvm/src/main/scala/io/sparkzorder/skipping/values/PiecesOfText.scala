@@ -78,13 +78,9 @@ private[values] object PiecesOfText {
       },
       template = _ => Some(template))
 
-    override def apply(call: Call, children: Seq[Extent]): Extent = {
-      val hasNulls = children.exists {
-        case b: Between => b.mayBeNull
-        case _ => true
-      }
-      if (hasNulls) Repeatable(call, children) else withoutNulls(call, children)
-    }
+    override def apply(call: Call, children: Seq[Extent]): Extent =
+      if (children.exists(_.mayBeNull)) Repeatable(call, children)
+      else withoutNulls(call, children)
   }
 
   private val NumberOrText = "%0([1-9][0-9]?)d|[^%]+".r

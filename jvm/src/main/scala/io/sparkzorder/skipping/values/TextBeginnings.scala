@@ -32,12 +32,8 @@ private[values] final case class TextStart(text: String, isWhole: Boolean) {
   def drop(count: Int): TextStart = copy(text = text.drop(count))
 
   def extent(mayBeNull: Boolean): Extent =
-    if (isWhole) {
-      Extent.point(UTF8String.fromString(text)) match {
-        case b: Between => b.copy(mayBeNull = mayBeNull)
-        case other => other
-      }
-    } else TextStart.from(text).copy(mayBeNull = mayBeNull)
+    (if (isWhole) Extent.point(UTF8String.fromString(text)) else TextStart.from(text))
+      .withNulls(mayBeNull)
 }
 
 private[values] object TextStart {
@@ -230,16 +226,9 @@ private[values] object TextBeginnings {
         val start = TextStart.of(children.head).getOrElse(unknown)
         // if the whole text is known, Spark itself computes the result
         require(!start.isWhole)
-        result(start) match {
-          case b: Between => b.copy(mayBeNull = b.mayBeNull || isNullable(children.head))
-          case other => other
-        }
+        val found = result(start)
+        found.withNulls(found.mayBeNull || children.head.mayBeNull)
       }
-  }
-
-  private def isNullable(e: Extent): Boolean = e match {
-    case b: Between => b.mayBeNull
-    case _ => true
   }
 
   /** @param mark the separator of CONCAT_WS, which leaves NULLs out; None for CONCAT */
@@ -253,7 +242,7 @@ private[values] object TextBeginnings {
         some.zipWithIndex.foreach { case (child, i) =>
           if (!isOpen) {
             // CONCAT_WS leaves a NULL out, so nothing is known from a text on that may be NULL
-            val start = TextStart.of(child).filter(_ => mark.isEmpty || !isNullable(child))
+            val start = TextStart.of(child).filter(_ => mark.isEmpty || !child.mayBeNull)
             if (i > 0 && start.isDefined) mark.foreach(text ++= _)
             start.foreach(text ++= _.text)
             isOpen = !start.exists(_.isWhole)
@@ -261,7 +250,7 @@ private[values] object TextBeginnings {
         }
         require(isOpen)
         TextStart(text.toString, isWhole = false)
-          .extent(mayBeNull = mark.isEmpty && children.exists(isNullable))
+          .extent(mayBeNull = mark.isEmpty && children.exists(_.mayBeNull))
       }
   }
 
