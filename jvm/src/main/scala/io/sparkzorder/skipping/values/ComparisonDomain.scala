@@ -118,7 +118,7 @@ private[sparkzorder] sealed abstract class Comparison {
   def isGreater: Boolean = this == Comparison.Greater || this == Comparison.AtLeast
 
   /** The values that make the comparison with `literal` true. */
-  def intervals(literal: LiteralPosition): Intervals
+  def intervals(literal: LiteralPosition): Intervals = negated.intervals(literal).complement
 }
 
 private[sparkzorder] object Comparison {
@@ -166,20 +166,11 @@ private[sparkzorder] object Comparison {
   case object Greater extends Comparison {
     override def negated: Comparison = AtMost
     override def flipped: Comparison = Less
-    override def intervals(literal: LiteralPosition): Intervals = literal match {
-      case LongPosition(Long.MaxValue, _) => Intervals.none
-      case LongPosition(low, _) => between(low + 1, Long.MaxValue)
-      case BytesPosition(low, _, _) => ByteIntervals.of(ByteEnd(low, inclusive = false), Endless)
-    }
   }
 
   case object AtLeast extends Comparison {
     override def negated: Comparison = Less
     override def flipped: Comparison = AtMost
-    override def intervals(literal: LiteralPosition): Intervals = literal match {
-      case LongPosition(_, high) => between(high, Long.MaxValue)
-      case BytesPosition(_, high, _) => ByteIntervals.of(ByteEnd(high, inclusive = true), Endless)
-    }
   }
 }
 

@@ -316,9 +316,8 @@ private[values] object ParsedText {
     call match {
       case g: GetTimestamp if g.left.semanticEquals(text) =>
         zoned(g.timeZoneId, g.right, 1, isLocal = g.dataType == TimestampNTZType)
-      case u: UnixTimestamp if u.left.semanticEquals(text) =>
-        zoned(u.timeZoneId, u.right, MICROS_PER_SECOND)
-      case u: ToUnixTimestamp if u.left.semanticEquals(text) =>
+      // unix_timestamp and to_unix_timestamp
+      case u: ToTimestamp if u.left.semanticEquals(text) =>
         zoned(u.timeZoneId, u.right, MICROS_PER_SECOND)
       case _ => None
     }
