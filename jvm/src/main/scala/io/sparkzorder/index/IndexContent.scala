@@ -336,14 +336,8 @@ private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Arr
     ByteValues.compare(data, start(i), length(i), other)
 
   /** Compares value `i` with value `j` of `other`, unsigned. */
-  def compare(i: Int, other: ByteValues, j: Int): Int = {
-    val (from, to) = (start(i), other.start(j))
-    val n = math.min(length(i), other.length(j))
-    var k = 0
-    while (k < n && data(from + k) == other.data(to + k)) k += 1
-    if (k < n) (data(from + k) & 0xff) - (other.data(to + k) & 0xff)
-    else length(i) - other.length(j)
-  }
+  def compare(i: Int, other: ByteValues, j: Int): Int =
+    ByteValues.compare(data, start(i), length(i), other.data, other.start(j), other.length(j))
 
   def bytes: Long = data.length + 4L * ends.length
 }
@@ -351,11 +345,20 @@ private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Arr
 private[sparkzorder] object ByteValues {
 
   /** Compares `length` bytes of `a`, from position `from` on, with all of `b`, unsigned. */
-  def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int = {
-    val n = math.min(length, b.length)
+  def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int =
+    compare(a, from, length, b, 0, b.length)
+
+  private def compare(
+      a: Array[Byte],
+      from: Int,
+      length: Int,
+      b: Array[Byte],
+      fromB: Int,
+      lengthB: Int): Int = {
+    val n = math.min(length, lengthB)
     var i = 0
-    while (i < n && a(from + i) == b(i)) i += 1
-    if (i < n) (a(from + i) & 0xff) - (b(i) & 0xff) else length - b.length
+    while (i < n && a(from + i) == b(fromB + i)) i += 1
+    if (i < n) (a(from + i) & 0xff) - (b(fromB + i) & 0xff) else length - lengthB
   }
 
   /** The number of equal bytes with which two byte strings begin. */

@@ -5,6 +5,8 @@ package io.sparkzorder.skipping.values
 
 import java.util.Arrays
 
+import org.apache.spark.unsafe.types.ByteArray
+
 import io.sparkzorder.index.{ByteValues, IndexValue}
 import io.sparkzorder.index.values.ValueHash
 
@@ -130,13 +132,9 @@ private[sparkzorder] final class ByteIntervals private[values] (
 
   /** True if some value from `min` to `max`, both included, may be in the set. */
   def overlaps(min: Array[Byte], max: Array[Byte]): Boolean = {
-    val i = firstFrom(v => ByteValues.compare(min, 0, min.length, v))
+    val i = firstFrom(ByteArray.compareBinary(min, _))
     i < lows.length &&
-    (lows(i).isEndless || lows(i).isReachedBy(ByteValues.compare(
-      max,
-      0,
-      max.length,
-      lows(i).value)))
+    (lows(i).isEndless || lows(i).isReachedBy(ByteArray.compareBinary(max, lows(i).value)))
   }
 
   /** Whether some value from value `i` of `min` to value `j` of `max` may be in the set. */
@@ -328,8 +326,7 @@ private[sparkzorder] final case class ByteEnd(value: Array[Byte], inclusive: Boo
       o > 0 || (o == 0 && (inclusive || low.inclusive))
     }
 
-  private def order(other: ByteEnd): Int =
-    ByteValues.compare(value, 0, value.length, other.value)
+  private def order(other: ByteEnd): Int = ByteArray.compareBinary(value, other.value)
 }
 
 private[sparkzorder] object ByteEnd {

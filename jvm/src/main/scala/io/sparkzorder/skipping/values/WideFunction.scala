@@ -11,8 +11,9 @@ import scala.util.control.NonFatal
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.types._
+import org.apache.spark.unsafe.types.ByteArray
 
-import io.sparkzorder.index.{ByteValues, IndexValue, LeafType}
+import io.sparkzorder.index.{IndexValue, LeafType}
 import io.sparkzorder.skipping.values.Extent.Between
 
 /**
@@ -176,7 +177,7 @@ private final class Ends(intervals: Intervals, i: Int) {
     case (longs: LongIntervals, p: LongPosition) => p.high >= longs.lows(i)
     case (bytes: ByteIntervals, p: BytesPosition) =>
       val low = bytes.lows(i)
-      low.isEndless || low.isReachedBy(compare(p.high, low.value))
+      low.isEndless || low.isReachedBy(ByteArray.compareBinary(p.high, low.value))
     case _ => throw new IllegalArgumentException("a result of another domain")
   }
 
@@ -185,12 +186,9 @@ private final class Ends(intervals: Intervals, i: Int) {
     case (longs: LongIntervals, p: LongPosition) => p.low > longs.highs(i)
     case (bytes: ByteIntervals, p: BytesPosition) =>
       val high = bytes.highs(i)
-      !high.isEndless && !high.isReachedBy(-compare(p.low, high.value))
+      !high.isEndless && !high.isReachedBy(-ByteArray.compareBinary(p.low, high.value))
     case _ => throw new IllegalArgumentException("a result of another domain")
   }
-
-  private def compare(a: Array[Byte], b: Array[Byte]): Int =
-    ByteValues.compare(a, 0, a.length, b)
 }
 
 /**
