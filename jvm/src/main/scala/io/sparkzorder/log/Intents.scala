@@ -57,8 +57,7 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
   def hasReplaced(intent: Intent): Boolean = {
     val prefix = if (intent.undone.isEmpty) RunFolder.Retained else RunFolder.RetainedByUndo
     ManyFiles.map(intent.folders) { f =>
-      Seq(state.own(f, intent.run), state.closed(f, intent.run))
-        .exists(d => state.byName(d).keys.exists(_.startsWith(prefix)))
+      state.hidden(f, intent.run).exists(d => state.byName(d).keys.exists(_.startsWith(prefix)))
     }.contains(true)
   }
 

@@ -104,8 +104,7 @@ private[sparkzorder] object RunPlaces {
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>
       // after a conflict, the copy moves from the run's directory to the closed directory
-      Seq(state.own(folder, run), state.closed(folder, run))
-        .flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
+      state.hidden(folder, run).flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
     }.flatten.toMap
   }
 }

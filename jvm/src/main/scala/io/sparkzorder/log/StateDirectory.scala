@@ -46,6 +46,10 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def closed(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_closed"))
 
+  /** The directories of a folder that may have hidden files of a run. */
+  private[sparkzorder] def hidden(folder: String, run: String): Seq[Path] =
+    Seq(own(folder, run), closed(folder, run))
+
   /** The name to which a run renames its token and back before its commit, to try whether it may rename files. */
   private[sparkzorder] def trial(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_trial"))

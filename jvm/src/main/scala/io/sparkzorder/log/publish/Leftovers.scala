@@ -135,8 +135,7 @@ private[sparkzorder] final class Leftovers(
   /** The existing hidden directories of a run, each with its folder. */
   private def directories(kind: Leftover.Kind, intent: Intent): Seq[(String, Leftover)] =
     ManyFiles.map(intent.folders) { f =>
-      Seq(state.own(f, intent.run), state.closed(f, intent.run))
-        .flatMap(directory(kind, _, intent.run)).map(f -> _)
+      state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _)
     }.flatten
 
   /** @param file the file of the intent */
@@ -366,7 +365,7 @@ private[sparkzorder] object RetainedFiles {
   def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
     ManyFiles.map(record.changes) { c =>
       val names = c.replaced.map(_.retained).toSet
-      Seq(state.own(c.folder, keeper), state.closed(c.folder, keeper))
+      state.hidden(c.folder, keeper)
         .flatMap(state.readableFiles).filter(s => names(s.getPath.getName)).map(_.getLen).sum
     }.sum
 }

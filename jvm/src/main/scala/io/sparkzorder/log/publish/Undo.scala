@@ -27,9 +27,9 @@ private[sparkzorder] final class Undo(
 
   private val inputs: Map[(String, String), FileStatus] =
     ManyFiles.map(record.changes) { c =>
-      val directories =
-        keepers.flatMap(k => Seq(state.own(c.folder, k), state.closed(c.folder, k)))
-      directories.flatMap(state.byName).map { case (n, s) => (c.folder, n) -> s }
+      keepers.flatMap(state.hidden(c.folder, _)).flatMap(state.byName).map { case (n, s) =>
+        (c.folder, n) -> s
+      }
     }.flatten.toMap
 
   private val table: Map[String, Map[String, FileStatus]] =
@@ -193,8 +193,7 @@ private[sparkzorder] final class UndoClaim(
   }
 
   /** The directories with the files of the undone run that no undo has claimed. */
-  private def kept(folder: String): Seq[Path] =
-    Seq(state.own(folder, undone), state.closed(folder, undone))
+  private def kept(folder: String): Seq[Path] = state.hidden(folder, undone)
 
   @tailrec
   private def giveBackIn(folder: String): Unit = {
