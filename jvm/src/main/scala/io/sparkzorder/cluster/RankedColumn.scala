@@ -96,6 +96,11 @@ private[sparkzorder] final class RankedColumn(
 
   def nulls: Int = below(1)
 
+  /** The ranks of the least and the greatest sampled value in a range; without one, the first is above the second. */
+  def ranksIn(range: FileRange): (Int, Int) =
+    // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
+    ((distinct.slotOf(range.min) >> 1) + 1, (distinct.slotOf(range.max) + 1) >> 1)
+
   /** The share of the folder's rows whose rank lies in `lowest .. highest`. */
   def share(lowest: Int, highest: Int): Double =
     kept.fold((below(highest + 1) - below(lowest)).toDouble / math.max(1, rows))(
@@ -190,10 +195,7 @@ private[cluster] object KeptRows {
     kept.ranges.indices.foreach { f =>
       val values = kept.values(f).toDouble
       val (least, most) = kept.ranges(f) match {
-        case FileRange(min, max) =>
-          (
-            (column.distinct.slotOf(min) >> 1) + 1,
-            (column.distinct.slotOf(max) + 1) >> 1)
+        case range: FileRange => column.ranksIn(range)
         case _ => (1, n)
       }
       if (kept.ranges(f) != ColumnRange.Empty) {

@@ -122,7 +122,7 @@ private[sparkzorder] final class AutoChoice(
       val was = r.columns.zip(weightsOf(r.weights, r.columns.size))
       val is = names.zip(weightsOf(weights, names.size))
       was.size == is.size && was.forall { case (n, w) =>
-        is.exists { case (m, v) => isSame(n, m) && v == w }
+        is.exists { case (m, v) => n.corresponds(m)(sameName) && v == w }
       }
     }.fold(ClusteringSpec(names, weights, sampled.queries.boxesOf(c.columns), Some(reason))) { r =>
       present(boxesOf(r.columns, sampled), reason).copy(rewritesAll = true)
@@ -148,7 +148,7 @@ private[sparkzorder] final class AutoChoice(
 
   /** The recorded queries as boxes of these columns; empty if the sample lacks one of them. */
   private def boxesOf(names: Seq[Seq[String]], sampled: Sampled): IndexedSeq[QueryBox] = {
-    val numbers = names.map(n => sampled.columns.indexWhere(c => isSame(c.parts, n)))
+    val numbers = names.map(n => sampled.columns.indexWhere(_.parts.corresponds(n)(sameName)))
     if (numbers.isEmpty || numbers.contains(-1)) IndexedSeq.empty
     else sampled.queries.boxesOf(numbers)
   }
@@ -157,9 +157,6 @@ private[sparkzorder] final class AutoChoice(
     case Some(r) => s"the layout by (${r.columns.map(nameOf).mkString(", ")})"
     case None => "the files as they are"
   }
-
-  private def isSame(a: Seq[String], b: Seq[String]): Boolean =
-    a.size == b.size && a.zip(b).forall { case (x, y) => sameName(x, y) }
 
   private def nameOf(parts: Seq[String]): String = parts.map(quoteIfNeeded).mkString(".")
 

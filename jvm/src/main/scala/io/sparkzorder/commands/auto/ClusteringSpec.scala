@@ -67,8 +67,10 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
     settings.get(Settings.Weights).map { text =>
       val named = DeclaredOrder.split(text).map(entry(_, text))
       val names = named.map(_._1)
-      if (names.indices.exists(i => names.take(i).exists(isSame(_, names(i)))))
+      if (names.indices.exists(i => names.take(i).exists(_.corresponds(names(i))(sameName))))
         wrong(text, "it names a column twice")
+      def isNamed(column: OrderingColumn, parts: Seq[String]) =
+        column.parts.corresponds(parts)(sameName)
       named.find { case (parts, _) => !columns.exists(isNamed(_, parts)) }.foreach { case (p, _) =>
         wrong(text, s"${p.mkString(".")} is not one of the ordering columns")
       }
@@ -89,12 +91,6 @@ private[sparkzorder] final class WeightsOption(user: Session, settings: Settings
       text,
       "it must be column:weight, separated by commas, with weights from 0.000001 to 1000000"))
   }
-
-  private def isNamed(column: OrderingColumn, parts: Seq[String]): Boolean =
-    isSame(column.parts, parts)
-
-  private def isSame(a: Seq[String], b: Seq[String]): Boolean =
-    a.size == b.size && a.zip(b).forall { case (x, y) => sameName(x, y) }
 
   private def wrong(text: String, problem: String): Nothing =
     throw ZOrderErrors.invalidSetting(key, text, problem)

@@ -111,10 +111,9 @@ private[sparkzorder] final class PredictedReads(
       case ColumnRange.Empty => (0, -1)
       case ColumnRange.Unknown => (0, Int.MaxValue)
       case r: FileRange =>
-        // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
-        val low = (c.distinct.slotOf(r.min) >> 1) + 1
+        val (low, high) = c.ranksIn(r)
         // if no sampled value lies in the range, the next greater sampled value stands for the file
-        (low, math.max(low, (c.distinct.slotOf(r.max) + 1) >> 1))
+        (low, math.max(low, high))
     }
 }
 
