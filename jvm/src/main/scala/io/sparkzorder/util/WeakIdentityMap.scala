@@ -28,6 +28,14 @@ private[sparkzorder] final class WeakIdentityMap[K <: AnyRef, V] {
 
   def get(key: K): Option[V] = Option(values.get(new Key(key, null)))
 
+  def getOrElseUpdate(key: K)(make: => V): V = synchronized {
+    get(key).getOrElse {
+      val made = make
+      put(key, made)
+      made
+    }
+  }
+
   def put(key: K, value: V): Unit = {
     removeDead()
     values.put(new Key(key, dead), value)

@@ -145,13 +145,7 @@ private[skipping] object QueriesOfExecution {
     new WeakIdentityMap[QueryExecution, ConcurrentHashMap[AnyRef, Array[InternalRow]]]
 
   private def of(execution: QueryExecution): ConcurrentHashMap[AnyRef, Array[InternalRow]] =
-    all.synchronized {
-      all.get(execution).getOrElse {
-        val made = new ConcurrentHashMap[AnyRef, Array[InternalRow]]
-        all.put(execution, made)
-        made
-      }
-    }
+    all.getOrElseUpdate(execution)(new ConcurrentHashMap[AnyRef, Array[InternalRow]])
 }
 
 /**

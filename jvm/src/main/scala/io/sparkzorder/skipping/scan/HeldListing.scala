@@ -280,11 +280,7 @@ private[scan] object ListingsOfExecution {
       delegate: FileIndex,
       execution: String,
       query: QueryExecution): ListingsOfExecution = synchronized {
-    val byId = running.get(delegate).getOrElse {
-      val made = new ById
-      running.put(delegate, made)
-      made
-    }
+    val byId = running.getOrElseUpdate(delegate)(new ById)
     byId.keySet.removeIf(queryOf(_).isEmpty)
     byId.computeIfAbsent(
       execution,
