@@ -84,10 +84,7 @@ private[sparkzorder] final class PathLookup private[index] (root: Path, slots: P
 
   val table: FileTable = slots.table
   private val (scheme, authority) = (root.toUri.getScheme, root.toUri.getAuthority)
-  private val prefix = {
-    val path = root.toUri.getPath
-    (if (path.endsWith("/")) path else path + "/").getBytes(UTF_8)
-  }
+  private val prefix = Relative.prefix(root).getBytes(UTF_8)
 
   override def bytes: Long = slots.bytes
 
@@ -148,13 +145,11 @@ private[sparkzorder] object Relative {
 
   /** None for a file that does not lie below `root`. */
   def below(root: Path, file: Path): Option[String] = {
-    val prefix = {
-      val p = root.toUri.getPath
-      if (p.endsWith("/")) p else p + "/"
-    }
-    val full = file.toUri.getPath
-    if (full.startsWith(prefix)) Some(full.substring(prefix.length)) else None
+    val above = prefix(root)
+    Some(file.toUri.getPath).filter(_.startsWith(above)).map(_.substring(above.length))
   }
+
+  private[index] def prefix(root: Path): String = root.toUri.getPath.stripSuffix("/") + "/"
 }
 
 /**

@@ -183,15 +183,7 @@ private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: D
 private[workload] object Curves {
   def of(identity: AnyRef, table: FileTable): Curves = {
     // entries of files that are gone do not count
-    var (files, bytes) = (0, 0.0)
-    var i = 0
-    while (i < table.size) {
-      if (table.isLive(i)) {
-        files += 1
-        bytes += table.lengths(i)
-      }
-      i += 1
-    }
-    Curves(identity, files, bytes)
+    val lengths = table.lengths.filter(_ != FileTable.Gone)
+    Curves(identity, lengths.length, lengths.map(_.toDouble).sum)
   }
 }

@@ -296,10 +296,7 @@ private[sparkzorder] final class FileBounds(content: IndexContent) extends Sized
   }
 
   /** The position of a file; -1 if its bounds are not known. */
-  def position(path: String): Int = {
-    val found = positions.get(path)
-    if (found == null) -1 else found.intValue
-  }
+  def position(path: String): Int = positions.getOrDefault(path, -1)
 
   /** The names of the columns with bounds. */
   def columns: Set[String] = content.columns.map(_._1.name).toSet
