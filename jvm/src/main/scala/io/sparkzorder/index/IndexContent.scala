@@ -273,10 +273,7 @@ private[index] final class ColumnBuilder(leafType: LeafType, expected: Int) {
   nulls.sizeHint(expected)
   flags.sizeHint(expected)
 
-  /**
-   * Adds the statistics of the next file, `ColumnStats.unknown` if the file has none for this
-   * column.
-   */
+  /** Adds the statistics of the next file, `ColumnStats.unknown` if the file has none for this column. */
   def add(stats: ColumnStats): Unit = {
     nulls += stats.nulls
     val bounded = if (stats.bounds.isDefined) ColumnValues.Bounded else 0

@@ -47,12 +47,12 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
     }
   }
 
-  /** All files that are in some folders now, also those with hidden names. */
-  def listAgain(folders: Seq[Folder]): Seq[DataFile] =
+  /** All files that are in some folders now, also those with hidden names, by their paths. */
+  def listAgain(folders: Seq[Folder]): Map[Path, DataFile] =
     ManyFiles.map(folders) { folder =>
       val there = Directories.list(folder.path.getFileSystem(conf), folder.path)
-      there.toSeq.flatten.filter(_.isFile).map(DataFile(folder, _))
-    }.flatten
+      there.toSeq.flatten.filter(_.isFile).map(f => f.getPath -> DataFile(folder, f))
+    }.flatten.toMap
 
   /** The present state of those of the given files that still exist, by their paths. */
   def lookAgain(files: Seq[DataFile]): Map[Path, DataFile] =

@@ -230,7 +230,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
 
   test("an index of a newer version is neither read nor replaced by an update") {
     withRoot { (_, store) =>
-      assert(IndexFormat.parse("""{"version":1,"columns":[],"shapes":[],"more":1}""").version === 1)
+      assert(IndexFormat.parse("""{"version":2,"columns":[],"shapes":[],"more":1}""").version === 2)
       intercept[NewerIndexException](IndexFormat.parse("""{"version":4}"""))
       intercept[java.io.IOException](IndexFormat.parse(null))
       val content = IndexContent.of(entries(new Random(1), 2))

@@ -258,7 +258,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       isFew: Boolean): Map[Path, DataFile] = {
     val lister = new TableLister(table.user, table.target)
     if (isFew) lister.lookAgain(listed.files)
-    else lister.listAgain(folders).map(f => f.path -> f).toMap
+    else lister.listAgain(folders)
   }
 
   protected def isSame(listed: DataFile, now: DataFile): Boolean = listed.isUnchanged(now)

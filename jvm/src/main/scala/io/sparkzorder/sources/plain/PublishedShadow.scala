@@ -185,7 +185,6 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
   private def recheck(inputs: TableFiles): Unit = {
     val folders = inputs.files.map(_.folder).distinct
     val now = new TableLister(table.user, table.target).listAgain(folders)
-      .map(f => f.path -> f).toMap
     inputs.files.find(f => !now.get(f.path).exists(f.isUnchanged)).foreach { f =>
       throw ZOrderErrors.conflict(name, s"${f.path} was removed or overwritten")
     }
