@@ -62,12 +62,8 @@ def class_path(setting: Callable[[str], str | None], home: Path | None = None) -
 
 def shipped() -> dict[Row, Path]:
     """List the rows for which this installation holds a jar of its own version."""
-    jars = {row_of(path.name): path for path in sorted(_FOLDER.glob("*.jar"))}
-    return {
-        row: path
-        for row, path in jars.items()
-        if row is not None and version_of(path.name) == __version__
-    }
+    own = [path for path in sorted(_FOLDER.glob("*.jar")) if version_of(path.name) == __version__]
+    return {row: path for path in own if (row := row_of(path.name)) is not None}
 
 
 def find(spark: str, scala: str | None = None) -> Path:

@@ -25,9 +25,9 @@ def configure(builder: "SparkSession.Builder") -> "SparkSession.Builder":
     """Add spark-zorder to the session that `builder` will build.
 
     Appends the jar for the running Spark to ``spark.jars``, and the extension to
-    ``spark.sql.extensions``. If the builder, ``PYSPARK_SUBMIT_ARGS`` or ``spark-defaults.conf`` has
-    values for these two settings, `configure` keeps them. No other setting changes, and a second
-    call has no effect.
+    ``spark.sql.extensions``. If the builder, ``PYSPARK_SUBMIT_ARGS`` or ``spark-defaults.conf`` (or
+    the file of ``--properties-file`` in its place) has values for these two settings, `configure`
+    keeps them. No other setting changes, and a second call has no effect.
 
     Parameters
     ----------
@@ -95,12 +95,17 @@ def _entries(key: str, set_so_far: dict[str, str], running: dict[str, str]) -> l
     return []
 
 
-def _submit_arguments() -> dict[str, str]:
+def _submit_words() -> list[tuple[str, str]]:
+    """List the words of PYSPARK_SUBMIT_ARGS, each with the next word, which may be its value."""
     words = shlex.split(os.environ.get("PYSPARK_SUBMIT_ARGS", ""))
     # --conf=a=b means the same as --conf a=b
-    joined = ("--conf=", "--jars=")
+    joined = ("--conf=", "--jars=", "--properties-file=")
     apart = [word.split("=", 1) if word.startswith(joined) else [word] for word in words]
-    given = list(pairwise(chain.from_iterable(apart)))
+    return list(pairwise(chain.from_iterable(apart)))
+
+
+def _submit_arguments() -> dict[str, str]:
+    given = _submit_words()
     values = [value for option, value in given if option in ("--conf", "-c")]
     found = {key: value for key, equals, value in (v.partition("=") for v in values) if equals}
     for option, value in given:
@@ -113,6 +118,10 @@ def _submit_arguments() -> dict[str, str]:
 def _defaults_file() -> dict[str, str]:
     folder = os.environ.get("SPARK_CONF_DIR")
     path = (Path(folder) if folder else _jars.spark_home() / "conf") / "spark-defaults.conf"
+    # Spark reads the last file of this option in the place of spark-defaults.conf
+    for option, value in _submit_words():
+        if option == "--properties-file":
+            path = Path(value)
     if not path.is_file():
         return {}
     # A Java properties file: blanks, '=' or ':' separate key and value, and '\' joins lines, except

@@ -41,6 +41,17 @@ def built(request: pytest.FixtureRequest) -> dict[Row, Path]:
     return {row: path for row, path in jars.items() if row == Row("4.1", "2.13")}
 
 
+def test_a_jar_of_another_version_hides_none(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for version in ("0.10.0", "0.9.0"):
+        (tmp_path / f"spark-zorder-4.1_2.13-{version}.jar").touch()
+    monkeypatch.setattr(_jars, "_FOLDER", tmp_path)
+    monkeypatch.setattr(_jars, "__version__", "0.10.0")
+    found = {Row("4.1", "2.13"): tmp_path / "spark-zorder-4.1_2.13-0.10.0.jar"}
+    assert _jars.shipped() == found
+
+
 def test_the_jars_say_which_row_and_version_they_are(built: dict[Row, Path]) -> None:
     assert built
     for row, path in built.items():

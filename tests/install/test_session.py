@@ -101,6 +101,17 @@ def test_submit_arguments_are_added_to(monkeypatch: pytest.MonkeyPatch, no_defau
     assert configured()[EXTENSIONS] == f"x.Y,{EXTENSION}"
 
 
+@pytest.mark.parametrize("option", ["--properties-file {}", "--properties-file={}"])
+def test_a_properties_file_takes_the_place_of_spark_defaults(
+    monkeypatch: pytest.MonkeyPatch, no_defaults: Path, jar: str, option: str
+) -> None:
+    (no_defaults / "spark-defaults.conf").write_text("spark.sql.extensions hidden.One")
+    file = no_defaults / "my.conf"
+    file.write_text("spark.sql.extensions x.Y\nspark.jars c.jar")
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", option.format(file) + " pyspark-shell")
+    assert configured() == {JARS: f"c.jar,{jar}", EXTENSIONS: f"x.Y,{EXTENSION}"}
+
+
 def test_the_last_of_submit_arguments_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = f"--conf {EXTENSIONS}=x.Y --conf={EXTENSIONS}=x.Z pyspark-shell"
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", arguments)

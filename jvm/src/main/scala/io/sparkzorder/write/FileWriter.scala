@@ -3,12 +3,14 @@
 
 package io.sparkzorder.write
 
-import java.io.IOException
+import java.io.{FileNotFoundException, IOException}
 import java.lang.reflect.InvocationTargetException
+import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
 
+import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.mapreduce.{JobContext, OutputCommitter, TaskAttemptContext}
@@ -158,18 +160,25 @@ private[sparkzorder] final case class HiddenPlaces(
  *
  * @param folders folder of each file, relative to `root`
  * @param claim path of a file that exists while the statement runs
+ * @param claimedBy the content of that file. After the statement has died and the directory was emptied, the claim of
+ *   the next statement has another content, and a late task of the dead statement must not write beside it
  */
 private[sparkzorder] final case class IntoPlaces(
     root: String,
     folders: Array[String],
     runId: String,
-    claim: String)
+    claim: String,
+    claimedBy: String)
     extends FilePlaces {
   override def areVisible: Boolean = true
 
   override def isOver(conf: Configuration): Boolean = {
     val path = new Path(claim)
-    !path.getFileSystem(conf).exists(path)
+    try {
+      val in = path.getFileSystem(conf).open(path)
+      try new String(IOUtils.toByteArray(in), UTF_8) != claimedBy
+      finally in.close()
+    } catch { case _: FileNotFoundException => true }
   }
 
   override def makesFolders: Boolean = true

@@ -50,14 +50,15 @@ class StagedCommitProtocolSuite extends SharedSparkSession {
 
   test("under INTO, an attempt that begins after the statement has ended makes no file") {
     withTempDir { dir =>
-      val claim = new File(dir, "_claim")
-      assert(claim.createNewFile())
-      val protocol =
-        new StagedCommitProtocol(IntoPlaces(dir.toString, Array(""), "run", claim.toString))
+      val protocol = protocolIn(dir.toString)
       begin(protocol, attempt = 0)
-      assert(claim.delete())
-      val late = intercept[IOException](begin(protocol, attempt = 1))
-      assert(late.getMessage.contains("too late"))
+      assert(claimIn(dir.toString).delete())
+      def isTooLate(attempt: Int) =
+        assert(intercept[IOException](begin(protocol, attempt)).getMessage.contains("too late"))
+      isTooLate(1)
+      // the next statement has claimed the directory
+      Files.write(claimIn(dir.toString).toPath, "other".getBytes)
+      isTooLate(2)
       assert(names(dir) === Seq(nameOf(0)))
     }
   }
@@ -94,8 +95,14 @@ private object StagedCommitProtocolSuite {
   /** The context of a task whose job has ended. */
   val hung = new AtomicReference[TaskContext]
 
-  def protocolIn(root: String) =
-    new StagedCommitProtocol(IntoPlaces(root, Array(""), "run", claim = root))
+  def claimIn(root: String): File = new File(root, "_claim")
+
+  /** The protocol of a statement that has claimed the directory. */
+  def protocolIn(root: String): StagedCommitProtocol = {
+    Files.write(claimIn(root).toPath, "run".getBytes)
+    new StagedCommitProtocol(
+      IntoPlaces(root, Array(""), "run", claimIn(root).toString, claimedBy = "run"))
+  }
 
   def nameOf(attempt: Int): String = s"part-00000-run-$attempt.parquet"
 

@@ -35,7 +35,7 @@ private[plain] final class Into(
     override val path: String,
     recovery: Recovery)
     extends PlainCommitter {
-  private val runIds = mutable.Set.empty[String]
+  private val runIds = mutable.ArrayBuffer.empty[String]
   // true when `_SUCCESS` is written, by which readers take the copy as complete; then nothing is removed any more
   private var isMarked = false
   private lazy val directory = {
@@ -87,8 +87,12 @@ private[plain] final class Into(
     if (runIds.isEmpty) directory.claim(runId)
     runIds += runId
     val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
-    val places =
-      IntoPlaces(directory.root.toString, folders, runId, directory.claimed.toString)
+    val places = IntoPlaces(
+      directory.root.toString,
+      folders,
+      runId,
+      directory.claimed.toString,
+      claimedBy = runIds.head)
     val output = rows.write(plan, places, phases)(guard)
     Rewritten(rows.added(output.footers), output.shuffleBytes)
   }
