@@ -9,6 +9,7 @@ import scala.collection.JavaConverters._
 import scala.util.Try
 
 import org.apache.parquet.{SemanticVersion, VersionParser}
+import org.apache.parquet.io.api.Binary
 import org.apache.parquet.schema.MessageType
 
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
@@ -93,7 +94,10 @@ private object FooterEntries {
   def leaf(column: IndexedColumn, stats: ColumnStats, footer: ScannedFile): LeafEntry = {
     val t = column.leafType
     val bounds = stats.bounds
-      .filter(_ => t.hasBounds && (!t.isFloating || stats.noNaN || hasBoundsBesideNaN(footer)))
+      .filter { case (min, _) =>
+        t.hasBounds && (!t.isFloating || stats.noNaN || hasBoundsBesideNaN(footer)) &&
+        (!min.isInstanceOf[Binary] || footer.orc.isDefined || ordersBytes(t, footer.createdBy))
+      }
       .flatMap { case (min, max) => IndexValue.bounds(min, max, t) }
     val kept = bounds.filter { case (min, _) => sameInEveryCalendar(min, t, footer) }
       .map(inEveryZone(_, t, footer))
@@ -160,6 +164,26 @@ private object FooterEntries {
         }
       case None => KnownWriters.exists(footer.createdBy.toLowerCase(Locale.ROOT).startsWith)
     })
+
+  /**
+   * True for writers that are known to compare byte strings as Parquet orders them. A DECIMAL of many digits is a signed
+   * number in bytes. parquet-cpp-arrow before 4.0 compared each byte as signed (PARQUET-1655). ClickHouse, polars,
+   * parquet-go and parquet-rs compared the bytes as unsigned. So the bounds of DECIMAL count only for writers that are
+   * listed here. For a string, parquet-rs before 5.2 took the shorter string for the lesser (arrow-rs#641), and polars
+   * took a string for equal to its beginning (polars#25886).
+   */
+  private def ordersBytes(t: LeafType, createdBy: String): Boolean = {
+    val name = createdBy.toLowerCase(Locale.ROOT)
+    val writer = writerOf(createdBy)
+    def isFrom(named: String, major: Int, minor: Int) = writer.exists { case (n, version) =>
+      n == named && (version.major > major || version.major == major && version.minor >= minor)
+    }
+    if (t.isInstanceOf[DecimalLeaf]) {
+      isFrom("parquet-mr", 1, 10) || isFrom("parquet-java", 1, 10) || isFrom("impala", 3, 0) ||
+      isFrom("parquet-cpp-arrow", 5, 0) || Seq("parquet-mr-trino", "duckdb").exists(name.startsWith)
+    } else
+      !name.startsWith("polars") && (!name.startsWith("parquet-rs") || isFrom("parquet-rs", 5, 2))
+  }
 
   /** The name of the writer in lower case and its version. None if the text has no version of three numbers. */
   private def writerOf(createdBy: String): Option[(String, SemanticVersion)] = Try {

@@ -67,10 +67,12 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val now = filesIn(state, done)
         val all = added(now, done)
         val names = all.flatMap(f => Relative.below(state.root, f.path)).toSet
-        // The names of the files that an undo brings back are not unique to a run. Where times are whole seconds,
-        // a file of another partition may have the same name, length and time (`IndexBuild.withoutTwins`).
+        // The names of the files that an undo brings back are not unique to a run. A file of another partition may have
+        // the same name, length and time (`IndexBuild.withoutTwins`), also in a folder that the undo did not change if
+        // times are whole seconds.
         val ofUndo = added(now, done.filter(_.undone.isDefined)).map(_.path).toSet
-        val files = all.filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))
+        val files = IndexBuild.withoutTwins(all.toIndexedSeq)
+          .filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
           .map(session.sessionState.sqlParser.parseMultipartIdentifier)
         val gone = replaced(done, now) ++ shadowsOf(state, done) ++ names

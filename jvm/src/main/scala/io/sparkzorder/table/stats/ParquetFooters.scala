@@ -73,12 +73,19 @@ private[sparkzorder] object ParquetColumnStats {
     val hasNulls = s != null && s.isNumNullsSet
     val nulls = if (hasNulls) s.getNumNulls else -1L
     val bytes = chunk.getTotalSize
-    if (hasNulls && s.getNumNulls == chunk.getValueCount) {
-      ColumnStats(nulls, null, null, known = true, bytes)
-    } else if (s == null || s.isEmpty || !s.hasNonNullValue) {
+    val hasBounds = s != null && !s.isEmpty && s.hasNonNullValue
+    // Some writers counted NULLs several times (polars#29321), or compared values in another order. Statistics that
+    // contradict themselves say nothing about the values.
+    if (nulls > chunk.getValueCount || hasBounds && nulls == chunk.getValueCount) {
+      ColumnStats.unknown.copy(bytes = bytes)
+    } else if (nulls == chunk.getValueCount) ColumnStats(nulls, null, null, known = true, bytes)
+    else if (!hasBounds || isInverted(chunk.getPrimitiveType, s)) {
       ColumnStats(nulls, null, null, known = false, bytes)
     } else ColumnStats(nulls, s.genericGetMin, s.genericGetMax, known = true, bytes)
   }
+
+  private def isInverted(t: PrimitiveType, s: Statistics[_]): Boolean =
+    ColumnStats.compare(t, s.genericGetMin, s.genericGetMax) > 0
 
   /**
    * The statistics of each page of a chunk. A chunk without an offset index counts as one page
