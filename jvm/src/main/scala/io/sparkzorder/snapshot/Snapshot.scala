@@ -227,11 +227,12 @@ private[snapshot] final class Overlay(
     else {
       val files = listed.filterNot(f => TokenFile.isOne(f._1))
       val staying = lost.filter(_.run.isDone).map(c => c -> c.run.staying(c.change)).toMap
-      def isReplaced(c: OpenChange, name: String) = steps.exists(s =>
-        s.known.number > c.run.known.number && s.change.replaced.exists(_.name == name))
+      def isReplaced(c: OpenChange, name: String, length: Long) = steps.exists(s =>
+        s.known.number > c.run.known.number &&
+          s.change.replaced.exists(r => r.name == name && r.length == length))
       // The run met its conflict in another folder. It was published in this folder, although the token is gone.
       def isPublished(c: OpenChange) = staying.get(c).exists(_.nonEmpty) ||
-        c.change.added.exists(a => isReplaced(c, a.name))
+        c.change.added.exists(a => isReplaced(c, a.name, a.length))
       val returning = lost.flatMap { c =>
         def isRead(r: Replaced) = !isPublished(c) && (files.get(r.name).exists(r.is) ||
           !c.run.isDone && c.state == FolderState.Conflict)
@@ -242,7 +243,7 @@ private[snapshot] final class Overlay(
       // run has replaced stays in the listing, so that the step of that run finds the file.
       val leaving = for {
         c <- lost if c.run.isDone || c.state == FolderState.Conflict
-        a <- c.change.added if !isReplaced(c, a.name)
+        a <- c.change.added if !isReplaced(c, a.name, a.length)
         s <- files.get(a.name)
         if s.getLen == a.length && (a.modified <= 0 || s.getModificationTime == a.modified)
       } yield a.name
@@ -254,7 +255,7 @@ private[snapshot] final class Overlay(
       for {
         c <- lost if !isPublished(c)
         r <- c.change.replaced if !files.contains(r.name) && !returning.contains(r.name)
-        if !isReplaced(c, r.name)
+        if !isReplaced(c, r.name, r.length)
       } moves.add(c.run, c.change, r)
       // a file that only has the name of a new or replaced file belongs to another program, and stays
       val others = files -- leaving -- gone

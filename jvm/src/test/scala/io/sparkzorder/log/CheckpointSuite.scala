@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.log.publish.LiveFacts
 
 /** Checkpoints: what they keep, what they cost, and what of a checkpoint counts for nothing. */
 class CheckpointSuite extends CheckpointTestBase {
@@ -311,6 +312,22 @@ class CheckpointSuite extends CheckpointTestBase {
         assert(checkpointFiles(dir).nonEmpty)
       }
     }
+  }
+
+  test("a past file that does not fit into the list of one run is in no list") {
+    def pastOf(max: Int) = {
+      val entries = Seq(
+        1L -> exchange(1, Seq("p"), Seq("x", "y")),
+        2L -> exchange(2, Seq("y"), Seq("w")),
+        3L -> optimize(3, "p=1")).map { case (n, r) => CheckpointEntry(n, whole = true, r) }
+      new LiveFacts(entries, max).entriesFor(_ => false)
+        .map(e =>
+          e.number -> e.past.filter(_.folder.isEmpty).flatMap(_.files.map(_.name)).toSet).toMap
+    }
+    // run 1 has lost its list of replaced files to the checkpoint, as run 2 has
+    assert(pastOf(100) === Map(1L -> Set("p"), 2L -> Set("y", "p"), 3L -> Set()))
+    // the list of run 3 takes one place. Without the rule, only run 2 would answer for the rows of p
+    assert(pastOf(3) === Map(1L -> Set(), 2L -> Set("y"), 3L -> Set()))
   }
 
   private def exchange(

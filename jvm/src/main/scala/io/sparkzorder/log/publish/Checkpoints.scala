@@ -192,8 +192,11 @@ private object Checkpoints {
  * files, a reader corrects a listing that was made during a publish, and OPTIMIZE knows which run has made a file.
  *
  * @param entries ascending by number, from an older checkpoint or from the record files
+ * @param maxPast the greatest number of past files in the new checkpoint
  */
-private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
+private[log] final class LiveFacts(
+    entries: Seq[CheckpointEntry],
+    maxPast: Int = LiveFacts.MaxPast) {
 
   /** The number of the record that added each file, by folder and name. Replaced files are removed from it. */
   private val owner = mutable.HashMap.empty[(String, String), (Long, Added)]
@@ -260,22 +263,26 @@ private[log] final class LiveFacts(entries: Seq[CheckpointEntry]) {
 
   /**
    * Adds the past files of each entry, without those that the record itself lists as replaced. The newest entries
-   * come first if there are more than [[LiveFacts.MaxPast]] past files.
+   * come first if there are more than `maxPast` past files. A file that does not fit into one list is in no list:
+   * [[Evidence]] takes a file for proven if all runs that list the file are.
    */
   private def withPast(kept: Seq[CheckpointEntry]): Seq[CheckpointEntry] = {
-    var room = LiveFacts.MaxPast
-    kept.reverse.map { e =>
-      val own = for {
-        c <- e.record.changes
-        known = c.replaced.map(r => PastFile(r.name, r.length, r.modified)).toSet
-        files = past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).take(room)
-        if files.nonEmpty
-      } yield {
+    var room = maxPast
+    val cut = mutable.HashSet.empty[(String, PastFile)]
+    val lists = kept.reverse.map { e =>
+      e -> e.record.changes.map { c =>
+        val known = c.replaced.map(r => PastFile(r.name, r.length, r.modified)).toSet
+        val (files, others) =
+          past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).splitAt(room)
         room -= files.size
+        cut ++= others.map(c.folder -> _)
         PastFolder(c.folder, files)
       }
-      e.copy(past = own)
     }.reverse
+    lists.map { case (e, folders) =>
+      e.copy(past = folders.map(p => p.copy(files = p.files.filterNot(f => cut(p.folder -> f))))
+        .filter(_.files.nonEmpty))
+    }
   }
 
   private def reduce(e: CheckpointEntry): CheckpointEntry = {

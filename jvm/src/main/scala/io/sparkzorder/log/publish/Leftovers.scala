@@ -268,12 +268,15 @@ private[log] final class Evidence(
     log: TableLog,
     isReadable: FileStatus => Boolean) {
 
-  /** The published runs that replaced a file, by folder and name of the file. */
-  private lazy val replacedBy: Map[(String, String), Seq[(Long, FolderChange)]] = {
+  /**
+   * The published runs that replaced a file, by folder, name and length of the file. The length matters: a program that
+   * uses fixed names writes other files under the same name.
+   */
+  private lazy val replacedBy: Map[(String, String, Long), Seq[(Long, FolderChange)]] = {
     val all = for {
       (n, c) <- log.settledChanges
       f <- c.replaced
-    } yield (c.folder, f.name) -> (n -> c)
+    } yield (c.folder, f.name, f.length) -> (n -> c)
     all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
   }
 
@@ -301,7 +304,7 @@ private[log] final class Evidence(
       isThere(folder, a) || {
         // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
         // files of all these runs must be proven.
-        val later = replacedBy.getOrElse(recorded -> a.name, Nil).filter(_._1 > number)
+        val later = replacedBy.getOrElse((recorded, a.name, a.length), Nil).filter(_._1 > number)
         later.nonEmpty && later.forall { case (n, change) =>
           change.added.forall(isProven(folder, recorded, _, n))
         }
