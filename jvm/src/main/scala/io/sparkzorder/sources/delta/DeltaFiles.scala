@@ -80,10 +80,10 @@ private[delta] final class DeltaFile(
    * True if a partition timestamp has no zone, so that each session reads it in its own time zone. Newer
    * versions of Delta write these timestamps in UTC.
    */
-  def isZoneless: Boolean = partitionTimes.exists(!_.endsWith("Z"))
+  def isZoneless: Boolean = partitionTimes.exists(DeltaFiles.isZoneless)
 
   /** True if a partition timestamp is in UTC. */
-  def hasZone: Boolean = partitionTimes.exists(_.endsWith("Z"))
+  def hasZone: Boolean = partitionTimes.exists(!DeltaFiles.isZoneless(_))
 
   override def bytes: Long = add.size
   override def storedRecords: Long = add.numPhysicalRecords.getOrElse(records)
@@ -150,13 +150,18 @@ private[delta] final class DeltaFiles(
 
   /**
    * The folder of an entry. Partition values are compared as values and not as texts, because one value can
-   * be written in several ways.
+   * be written in several ways. A timestamp without a zone is compared as the time that its text shows: in the hour that
+   * summer time skips, two such times are one instant in the zone of the session, but not in other zones.
    */
   private def folder(add: AddFile): FormatFolder = synchronized {
     val texts = partitions.map(text(add, _).orNull)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     val values = partitions.zip(texts).map { case (f, text) =>
-      DeltaFiles.comparable(Cast(Literal(text), f.dataType, Some(zone), ansiEnabled = false).eval())
+      val isLocal = f.dataType == TimestampType && text != null && DeltaFiles.isZoneless(text)
+      val of = Some(if (isLocal) "UTC" else zone)
+      (
+        isLocal,
+        DeltaFiles.comparable(Cast(Literal(text), f.dataType, of, ansiEnabled = false).eval()))
     }
     folders.getOrElseUpdate(
       values,
@@ -167,6 +172,9 @@ private[delta] final class DeltaFiles(
 }
 
 private object DeltaFiles {
+
+  /** True for the text of a partition timestamp that each session reads in its own time zone. */
+  def isZoneless(text: String): Boolean = !text.endsWith("Z")
 
   /**
    * Converts a value of Spark so that two results are equal by `==` if Spark takes the values as equal: arrays of

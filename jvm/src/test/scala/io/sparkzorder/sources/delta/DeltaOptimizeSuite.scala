@@ -252,6 +252,27 @@ class DeltaOptimizeSuite extends DeltaTestBase {
 
   test(partitionsKeepTheirText)(checkZones(withNewFiles = false))
 
+  test(
+    "an hour that summer time skips in the zone of the session is not written as the next hour") {
+    val zone = "spark.sql.session.timeZone"
+    withTables {
+      inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false", zone -> "UTC") {
+        sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
+        sql("INSERT INTO t SELECT id, int(id % 30), int(id % 7), " +
+          "timestamp'2024-03-10 02:00:00' + make_interval(0, 0, 0, 0, int(id % 2)) FROM range(0, 80, 1, 2)")
+      }
+      val texts = Set("2024-03-10 02:00:00", "2024-03-10 03:00:00")
+      def partitions = files("t").map(_.partitionValues.values.head).toSet
+      assert(partitions === texts)
+      inConf(zone -> "America/Los_Angeles") {
+        for (where <- Seq("", "WHERE p = timestamp'2024-03-10 02:00:00'")) {
+          fails("ZORDER_VERIFICATION_FAILED")(sql(s"OPTIMIZE TABLE t $where ZORDER BY (a, b)"))
+        }
+      }
+      assert(partitions === texts && layouts("t") === 0)
+    }
+  }
+
   test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
