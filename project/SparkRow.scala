@@ -6,9 +6,9 @@
  * is the only place with the versions of Spark's rows; a new Spark line is one entry in `SparkRow.all` and,
  * where Spark's API moved, a folder of bridges. CONTRIBUTING, "A new Spark line", has the other places.
  *
- * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone and
- * `scala-spark-4` of all lines of 4. The latest one, `scala-spark-4.1`, is also of the lines that come
- * after it, until one differs.
+ * Folders of bridges are named after the lines that have them: `scala-spark-4.0` is of 4.0 alone,
+ * `scala-spark-3.5-4.0` of those two and `scala-spark-4` of all lines of 4. The latest one,
+ * `scala-spark-4.1`, is also of the lines that come after it, until one differs.
  *
  * @param formats versions of Iceberg and Delta that the row is compiled and tested with
  * @param comet artifact and version of Comet, whose accelerated scans the row is tested with
@@ -77,7 +77,7 @@ object SparkRow {
   val spark40: SparkRow = spark41.copy(
     spark = "4.0.2",
     scala = "2.13.16",
-    bridges = Seq("scala-spark-4", "scala-spark-4.0"),
+    bridges = Seq("scala-spark-4", "scala-spark-4.0", "scala-spark-3.5-4.0"),
     formats = FormatVersions("4.0" -> "1.11.0", "delta-spark" -> "4.0.1"),
     otherFormats = Seq(
       FormatVersions("4.0" -> "1.10.0", "delta-spark" -> "4.0.0"),
@@ -91,7 +91,7 @@ object SparkRow {
     scalaTest = "3.2.16",
     scalaCheckPlus = "scalacheck-1-17" -> "3.2.16.0",
     javaRelease = 8,
-    bridges = Seq("scala-spark-3.5"),
+    bridges = Seq("scala-spark-3.5", "scala-spark-3.5-4.0"),
     formats = FormatVersions("3.5" -> "1.12.0", "delta-spark" -> "3.3.3"),
     otherFormats = Seq(FormatVersions("3.5" -> "1.10.0", "delta-spark" -> "3.3.0")))
 
