@@ -65,8 +65,9 @@ private[sparkzorder] final class FooterEntries(choice: ColumnChoice) {
   /** @param path the path of the data file, relative to the table's root */
   def of(footer: ScannedFile, path: String): FileEntry = {
     val layout = layouts.computeIfAbsent(footer.schema, s => new SchemaLayout(s, choice))
+    val writer = new FooterWriter(footer.createdBy)
     val leaves = layout.indexed.map { case (i, column) =>
-      FooterEntries.leaf(column, footer.leaves(i), footer)
+      FooterEntries.leaf(column, footer.leaves(i), footer, writer)
     }
     FileEntry(path, footer.file.length, footer.file.modified, footer.rows, layout.shape, leaves)
   }
@@ -91,12 +92,17 @@ private final class SchemaLayout(schema: MessageType, choice: ColumnChoice) {
 
 private object FooterEntries {
 
-  def leaf(column: IndexedColumn, stats: ColumnStats, footer: ScannedFile): LeafEntry = {
+  def leaf(
+      column: IndexedColumn,
+      stats: ColumnStats,
+      footer: ScannedFile,
+      writer: FooterWriter): LeafEntry = {
     val t = column.leafType
+    val isOrc = footer.orc.isDefined
     val bounds = stats.bounds
       .filter { case (min, _) =>
-        t.hasBounds && (!t.isFloating || stats.noNaN || hasBoundsBesideNaN(footer)) &&
-        (!min.isInstanceOf[Binary] || footer.orc.isDefined || ordersBytes(t, footer.createdBy))
+        t.hasBounds && (!t.isFloating || stats.noNaN || isOrc || writer.hasBoundsBesideNaN) &&
+        (!min.isInstanceOf[Binary] || isOrc || writer.ordersBytes(t))
       }
       .flatMap { case (min, max) => IndexValue.bounds(min, max, t) }
     val kept = bounds.filter { case (min, _) => sameInEveryCalendar(min, t, footer) }
@@ -109,7 +115,7 @@ private object FooterEntries {
         kept.map(_._2).orNull,
         known = kept.isDefined,
         noNaN = t.isFloating && bounds.isDefined &&
-          (stats.noNaN || noticesNaN(footer.createdBy))))
+          (stats.noNaN || writer.noticesNaN)))
   }
 
   /**
@@ -143,6 +149,31 @@ private object FooterEntries {
                   else RebaseDateTime.lastSwitchJulianTs)
       case _ => true
     }
+}
+
+/**
+ * What is known of the program that wrote a footer.
+ *
+ * @param createdBy the program and its version, as the footer says
+ */
+private final class FooterWriter(createdBy: String) {
+
+  // the name in lower case and the version; None if the text has no version of three numbers
+  private lazy val nameAndVersion: Option[(String, SemanticVersion)] = Try {
+    val parsed = VersionParser.parse(createdBy)
+    (parsed.application.toLowerCase(Locale.ROOT), SemanticVersion.parse(parsed.version))
+  }.toOption
+
+  /** True for this writer, from a version on. Only the numbers are compared: a snapshot of 1.18 writes as 1.18 does. */
+  private def isFrom(writer: String, major: Int, minor: Int): Boolean =
+    nameAndVersion.exists { case (name, version) =>
+      name == writer && (version.major > major || version.major == major && version.minor >= minor)
+    }
+
+  private def isParquetJava: Boolean = isFrom("parquet-mr", 1, 10) || isFrom("parquet-java", 1, 10)
+
+  private def isOneOf(names: String*): Boolean =
+    names.exists(createdBy.toLowerCase(Locale.ROOT).startsWith(_))
 
   /**
    * True for writers whose bounds of FLOAT and DOUBLE are known to include every value but NaN. The bounds of
@@ -150,48 +181,22 @@ private object FooterEntries {
    * has NaN as its bounds. Such a page adds nothing to the bounds of its column, so the column's bounds may leave out
    * the other values of the page. Impala before 3.0, parquet-cpp before 1.4 and parquet-rs before 5.0 did the same.
    */
-  private def hasBoundsBesideNaN(footer: ScannedFile): Boolean = footer.orc.isDefined ||
-    (writerOf(footer.createdBy) match {
-      case Some((name, version)) =>
-        def isFrom(major: Int, minor: Int): Boolean =
-          version.major > major || version.major == major && version.minor >= minor
-        name match {
-          case "parquet-mr" | "parquet-java" => isFrom(1, 10)
-          case "impala" => isFrom(3, 0)
-          case "parquet-cpp" => isFrom(1, 4)
-          case "parquet-rs" => isFrom(5, 0)
-          case other => KnownWriters.exists(other.startsWith)
-        }
-      case None => KnownWriters.exists(footer.createdBy.toLowerCase(Locale.ROOT).startsWith)
-    })
+  def hasBoundsBesideNaN: Boolean = isParquetJava || isFrom("impala", 3, 0) ||
+    isFrom("parquet-cpp", 1, 4) || isFrom("parquet-rs", 5, 0) ||
+    isOneOf("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
   /**
    * True for writers that are known to compare byte strings as Parquet orders them. A DECIMAL of many digits is a signed
-   * number in bytes. parquet-cpp-arrow before 4.0 compared each byte as signed (PARQUET-1655). ClickHouse, polars,
-   * parquet-go and parquet-rs compared the bytes as unsigned. So the bounds of DECIMAL count only for writers that are
-   * listed here. For a string, parquet-rs before 5.2 took the shorter string for the lesser (arrow-rs#641), and polars
-   * took a string for equal to its beginning (polars#25886).
+   * number in bytes. An old parquet-cpp-arrow compared each byte as signed (PARQUET-1655, mended in 2021), so versions
+   * before 5.0 do not count. ClickHouse, polars, parquet-go and parquet-rs compared the bytes as unsigned. So the bounds
+   * of DECIMAL count only for writers that are listed here. For a string, parquet-rs before 5.2 took the shorter string
+   * for the lesser (arrow-rs#641), and polars took a string for equal to its beginning (polars#25886).
    */
-  private def ordersBytes(t: LeafType, createdBy: String): Boolean = {
-    val name = createdBy.toLowerCase(Locale.ROOT)
-    val writer = writerOf(createdBy)
-    def isFrom(named: String, major: Int, minor: Int) = writer.exists { case (n, version) =>
-      n == named && (version.major > major || version.major == major && version.minor >= minor)
-    }
-    if (t.isInstanceOf[DecimalLeaf]) {
-      isFrom("parquet-mr", 1, 10) || isFrom("parquet-java", 1, 10) || isFrom("impala", 3, 0) ||
-      isFrom("parquet-cpp-arrow", 5, 0) || Seq("parquet-mr-trino", "duckdb").exists(name.startsWith)
-    } else
-      !name.startsWith("polars") && (!name.startsWith("parquet-rs") || isFrom("parquet-rs", 5, 2))
+  def ordersBytes(t: LeafType): Boolean = t match {
+    case _: DecimalLeaf => isParquetJava || isFrom("impala", 3, 0) ||
+      isFrom("parquet-cpp-arrow", 5, 0) || isOneOf("parquet-mr-trino", "duckdb")
+    case _ => !isOneOf("polars", "parquet-rs") || isFrom("parquet-rs", 5, 2)
   }
-
-  /** The name of the writer in lower case and its version. None if the text has no version of three numbers. */
-  private def writerOf(createdBy: String): Option[(String, SemanticVersion)] = Try {
-    val parsed = VersionParser.parse(createdBy)
-    (parsed.application.toLowerCase(Locale.ROOT), SemanticVersion.parse(parsed.version))
-  }.toOption
-
-  private val KnownWriters = Seq("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
   /**
    * True if bounds of FLOAT and DOUBLE show that the column has no NaN. This holds for parquet-mr 1.10 to 1.17,
@@ -199,9 +204,5 @@ private object FooterEntries {
    * from 1.18 on, and counts NaN in a field that readers up to 1.17 do not know. A later version is added here only
    * when its rule is known.
    */
-  private def noticesNaN(createdBy: String): Boolean = writerOf(createdBy).exists {
-    // only the numbers are compared, because a snapshot of 1.18 writes as 1.18 does
-    case (name, version) =>
-      name == "parquet-mr" && version.major == 1 && version.minor >= 10 && version.minor <= 17
-  }
+  def noticesNaN: Boolean = isFrom("parquet-mr", 1, 10) && !isFrom("parquet-mr", 1, 18)
 }

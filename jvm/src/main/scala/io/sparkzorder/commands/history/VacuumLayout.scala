@@ -151,7 +151,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     def path: Path =
       if (unused.size == 1) unused.head.directory else state.intent(record.run)
     // of a shadow that no later one replaces, the marker says that the whole shadow is over
-    private lazy val isAbandoned = isAll && replacing(record).isEmpty
+    private lazy val isAbandoned = isAll && unused.nonEmpty && replacing(record).isEmpty
     def files: Long = unused.map(_.files.size.toLong).sum
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 

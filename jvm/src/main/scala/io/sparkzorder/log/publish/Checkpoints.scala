@@ -212,7 +212,7 @@ private[log] final class LiveFacts(
   private val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
 
   for (e <- entries if e.record.exchangesFiles; c <- e.record.changes) {
-    val replaced = c.replaced.map(r => PastFile(r.name, r.length, r.modified))
+    val replaced = replacedIn(c)
     val stored = e.past.filter(_.folder == c.folder).flatMap(_.files)
     val makers =
       replaced.flatMap(f => owner.get((c.folder, f.name)).map(_._1)).distinct.map(_ -> c.folder)
@@ -226,6 +226,9 @@ private[log] final class LiveFacts(
     past(e.number -> c.folder) =
       (replaced ++ before.filterNot(isLive(c.folder, _))).distinct.toVector
   }
+
+  private def replacedIn(c: FolderChange): Seq[PastFile] =
+    c.replaced.map(r => PastFile(r.name, r.length, r.modified))
 
   private def isLive(folder: String, file: PastFile): Boolean =
     owner.get((folder, file.name)).exists(_._2.length == file.length)
@@ -271,7 +274,7 @@ private[log] final class LiveFacts(
     val cut = mutable.HashSet.empty[(String, PastFile)]
     val lists = kept.reverse.map { e =>
       e -> e.record.changes.map { c =>
-        val known = c.replaced.map(r => PastFile(r.name, r.length, r.modified)).toSet
+        val known = replacedIn(c).toSet
         val (files, others) =
           past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).splitAt(room)
         room -= files.size
