@@ -186,11 +186,11 @@ private final class FooterWriter(createdBy: String) {
     isOneOf("parquet-cpp-arrow", "parquet-mr-trino", "duckdb")
 
   /**
-   * True for writers that are known to compare byte strings as Parquet orders them. A DECIMAL of many digits is a signed
-   * number in bytes. An old parquet-cpp-arrow compared each byte as signed (PARQUET-1655, mended in 2021), so versions
-   * before 5.0 do not count. ClickHouse, polars, parquet-go and parquet-rs compared the bytes as unsigned. So the bounds
-   * of DECIMAL count only for writers that are listed here. For a string, parquet-rs before 5.2 took the shorter string
-   * for the lesser (arrow-rs#641), and polars took a string for equal to its beginning (polars#25886).
+   * True for writers that are known to compare byte strings as Parquet orders them. A DECIMAL of many digits is a
+   * signed number in bytes. An old parquet-cpp-arrow compared each byte as signed (PARQUET-1655, mended in 2021), so
+   * versions before 5.0 do not count. ClickHouse, polars, parquet-go and parquet-rs compared the bytes as unsigned.
+   * So the bounds of DECIMAL count only for writers that are listed here. For a string, parquet-rs before 5.2 took the
+   * shorter string for the lesser (arrow-rs#641), and polars took a string for equal to its beginning (polars#25886).
    */
   def ordersBytes(t: LeafType): Boolean = t match {
     case _: DecimalLeaf => isParquetJava || isFrom("impala", 3, 0) ||
