@@ -297,7 +297,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
           checkpoint,
           records,
           new History(state.root, settled ++ records.filter(_.isSettled).map(_.known)),
-          new Shadows(settled ++ records.map(_.known))))
+          new Shadows(
+            checkpoint.toSeq.flatMap(c => c.settled ++ c.conflicts.map(_.known))
+              .sortBy(_.number) ++ records.map(_.known))))
       }
     }
   }

@@ -22,7 +22,17 @@ import io.sparkzorder.util.{Paths, WeightedCache}
 private[sparkzorder] final case class Step(
     known: KnownRecord,
     change: FolderChange,
-    underWay: Boolean)
+    underWay: Boolean) {
+
+  /** The files that the run itself replaced, without past files ([[CheckpointEntry.past]]). Past files are not kept. */
+  def own: Seq[Replaced] = change.replaced.filter(_.retained.nonEmpty)
+
+  /**
+   * True if a checkpoint has reduced the record. Then it is not known which files the run replaced, and those of its
+   * new files that later runs have replaced are left out.
+   */
+  def isReduced: Boolean = own.isEmpty
+}
 
 /**
  * A file name in a folder, of which runs have replaced one or more files.

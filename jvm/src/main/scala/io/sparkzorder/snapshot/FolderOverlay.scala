@@ -33,18 +33,24 @@ import io.sparkzorder.table.TokenFile
  * listing stays as it is. Spark then fails, because the old files are missing. So a query never returns fewer rows
  * without an error.
  *
+ * A checkpoint lists a replaced file as a past file of each run whose files have some of its rows
+ * ([[io.sparkzorder.log.CheckpointEntry.past]]). A past file is removed only if all changes that list the file apply.
+ * Otherwise some of its rows may be in no other file.
+ *
  * @param listed files of the folder by name, as they were listed
  * @param now where an added file is now, if anywhere; called only for files that the listing lacks, and for files
  *   of runs under way
  * @param upTo the number of the newest record that may add rows that were not listed. A change with a greater number
  *   was committed after the listing. It applies only if the set has all of R. Otherwise A may have rows of a file
  *   that appeared after the listing
+ * @param covered the number of the last record that the checkpoint covers; 0 without a checkpoint
  */
 private[snapshot] final class FolderOverlay(
     steps: IndexedSeq[Step],
     listed: Map[String, FileStatus],
     now: (Step, Added) => Option[FileStatus],
-    upTo: Option[Long] = None) {
+    upTo: Option[Long] = None,
+    covered: Long = 0L) {
 
   private sealed trait FileToRead
   private case class Listed(status: FileStatus) extends FileToRead
@@ -54,13 +60,17 @@ private[snapshot] final class FolderOverlay(
   private val files = mutable.LinkedHashMap.empty[String, FileToRead]
   private val found = mutable.Map.empty[(String, String), Option[FileStatus]]
   private val applicable = mutable.Map.empty[Int, Boolean]
+  // the changes that were not applied, because they may add rows
+  private val leftOut = mutable.ArrayBuffer.empty[Step]
+  // files of applied changes that are neither listed nor in the folder, by name and length
+  private val missing = mutable.Set.empty[(String, Long)]
 
   /** The files to read instead of the listed files, by final name; None when the listed files are right. */
   def result(): Option[Map[String, FileStatus]] = {
     listed.foreach { case (name, status) =>
       if (!TokenFile.isOne(name)) files(name) = Listed(status)
     }
-    steps.indices.foreach(i => if (!mayAddRows(steps(i))) apply(i))
+    steps.indices.foreach(i => if (mayAddRows(steps(i))) leftOut += steps(i) else apply(i))
     val located = files.toSeq.flatMap {
       case (name, Listed(status)) => Some(name -> status)
       case (name, AddedByStep(step, added)) => locate(step, added).map(name -> _)
@@ -69,27 +79,55 @@ private[snapshot] final class FolderOverlay(
     else Some(located).filter(_.values.map(_.getPath).toSet != listed.values.map(_.getPath).toSet)
   }
 
+  /**
+   * True if [[result]] may lack rows, because a change that was left out may have replaced a file that the folder had
+   * when the record `upTo` was the newest. This is so if an earlier change has added the file, or if a checkpoint has
+   * reduced one of the two records, so that the record does not name the file.
+   */
+  def isUndecided: Boolean = leftOut.exists { step =>
+    step.isReduced || step.own.exists(r => missing(r.name -> r.length)) ||
+    step.known.number <= covered && steps.exists(s => s.isReduced && !leftOut.contains(s))
+  }
+
   /** True for a change after the listing that may have replaced a file that the listing lacks. */
   private def mayAddRows(step: Step): Boolean =
-    upTo.exists(step.known.number > _) && !step.change.replaced.forall(holds)
+    upTo.exists(step.known.number > _) && (step.isReduced || !step.own.forall(holds))
 
   private def apply(i: Int): Unit = {
     val step = steps(i)
     val change = step.change
-    val (replaced, missing) =
-      (change.replaced.filter(holds), change.added.filterNot(a => files.contains(a.name)))
+    val replaced =
+      change.replaced.filter(r => holds(r) && (r.retained.nonEmpty || areReplacersApplicable(r)))
+    val absent = change.added.filterNot(a => files.contains(a.name))
     if ((replaced.nonEmpty || step.underWay) && isApplicable(i)) {
       replaced.foreach(r => files.remove(r.name))
       change.added.filterNot(a => files.contains(a.name))
         .foreach(a => files(a.name) = AddedByStep(step, a))
     } else if (replaced.isEmpty) {
-      missing.foreach(a => locate(step, a).foreach(status => files(a.name) = Listed(status)))
+      absent.foreach { a =>
+        locate(step, a) match {
+          case Some(status) => files(a.name) = Listed(status)
+          case None => missing += a.name -> a.length
+        }
+      }
     }
   }
 
   private def holds(r: Replaced): Boolean = files.get(r.name).exists {
     case Listed(s) => s.getLen == r.length && s.getModificationTime == r.modified
     case AddedByStep(_, a) => a.length == r.length
+  }
+
+  private def areReplacersApplicable(past: Replaced): Boolean =
+    replacers.getOrElse(past.name -> past.length, Nil).forall(isApplicable)
+
+  // made only if a past file is listed, which is rare
+  private lazy val replacers: Map[(String, Long), Seq[Int]] = {
+    val all = for {
+      i <- steps.indices
+      r <- steps(i).change.replaced
+    } yield (r.name -> r.length) -> i
+    all.groupBy(_._1).map { case (file, changes) => file -> changes.map(_._2) }
   }
 
   private def isApplicable(i: Int): Boolean = applicable.getOrElseUpdate(

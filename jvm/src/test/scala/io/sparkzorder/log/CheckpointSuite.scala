@@ -314,13 +314,62 @@ class CheckpointSuite extends CheckpointTestBase {
     }
   }
 
+  test("the layout in force is known when the runs that can be undone are undone") {
+    withTable { (dir, state) =>
+      published(dir, Seq(1L -> optimize(1, columns = Seq("first"))))
+      runs(dir, 2L to 40L)
+      val undoable = 5L to 7L
+      undoable.foreach(n => new Intents(state).write(Intent(id(s"run $n"), Seq(""))))
+      checkpoints(state)
+      val runsInForce = read(state).inForce.map(_._1)
+      // of the runs before the oldest run that UNDO can take back, the last states the layout
+      assert(runsInForce === (40L to 4L by -1L))
+      // UNDO takes back no run before a newer one, and a reduced record cannot be undone
+      assert(read(state).records.map(_._1) === undoable ++ (31L to 40L))
+    }
+  }
+
+  test("a published shadow stays published when later runs have replaced its files") {
+    for (hasConflict <- Seq(false, true)) withTable { (dir, state) =>
+      val shadow = optimize(1).copy(
+        version = Record.ShadowVersion,
+        mode = Record.Shadow,
+        changes = Seq("p=1", "p=2").map(exchangeIn(_, "a", "s1", retained = "")))
+      val publish = optimize(2).copy(
+        changes = shadow.changes.map(c => exchangeIn(c.folder, "a", "s2")),
+        published = Seq(shadow.run))
+      val later = (3L to 30L).map(n => n -> optimize(n, "p=1")).updated(
+        0,
+        3L -> optimize(3).copy(changes = Seq("p=1", "p=2").map(exchangeIn(_, "s2", "f3"))))
+      new Intents(state).write(Intent(shadow.run, Seq("p=1", "p=2")))
+      published(dir, Seq(1L -> shadow, 2L -> publish) ++ later)
+      if (hasConflict) put(commits(dir), "_2_conflict", "")
+      def isPublished =
+        Seq("p=1", "p=2", "p=3").map(read(state).shadows.isPublished(shadow.run, _))
+      assert(isPublished === Seq(true, true, false))
+      checkpoints(state)
+      History.forget(state.root.toString)
+      assert(checkpointFiles(dir) === Seq(20) && isPublished === Seq(true, true, false))
+    }
+  }
+
+  private def exchangeIn(
+      folder: String,
+      from: String,
+      to: String,
+      retained: String = "_old_0"): FolderChange =
+    FolderChange(
+      folder,
+      Seq(Replaced(from, 1L, 1L, retained)),
+      Seq(Added("_new_0", to, 1L, 1L, 1L)))
+
   test("a past file that does not fit into the list of one run is in no list") {
     def pastOf(max: Int) = {
       val entries = Seq(
         1L -> exchange(1, Seq("p"), Seq("x", "y")),
         2L -> exchange(2, Seq("y"), Seq("w")),
         3L -> optimize(3, "p=1")).map { case (n, r) => CheckpointEntry(n, whole = true, r) }
-      new LiveFacts(entries, max).entriesFor(_ => false)
+      new LiveFacts(entries, max).entriesFor(_ => false, Nil)
         .map(e =>
           e.number -> e.past.filter(_.folder.isEmpty).flatMap(_.files.map(_.name)).toSet).toMap
     }

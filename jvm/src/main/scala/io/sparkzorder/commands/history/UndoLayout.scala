@@ -169,8 +169,13 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   }
 
   /** The run that is undone, with the number of its record: the last run in force. */
-  private def toUndo(log: TableLog): (Long, Record) =
-    log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
+  private def toUndo(log: TableLog): (Long, Record) = {
+    val (number, last) =
+      log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
+    // a checkpoint has reduced the record, so the record does not name these files any more
+    if (!log.records.exists(_._1 == number)) refuse(last, Undo.NotRetained)
+    number -> last
+  }
 
   /**
    * The number of rows of each kept file, by folder and hidden name. The numbers are read from the footers, which also

@@ -79,7 +79,7 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
         upTo,
         next.get.record.run,
         if (isChecked) facts.size else checkedBefore,
-        facts.entriesFor(needed(log)))
+        facts.entriesFor(needed(log), all(log)))
       val path = new Path(state.commits, Checkpoint.name(upTo))
       val id = UUID.randomUUID().toString
       // if the file exists, another process has just written the same checkpoint
@@ -248,18 +248,34 @@ private[log] final class LiveFacts(
       .foreach(owner.remove)
 
   /**
-   * The entries of a new checkpoint.
+   * The entries of a new checkpoint: whole entries, entries with added files that are still needed, and entries that
+   * tell a fact without a file:
+   *
+   *   - An undo, while the undone run has an entry. Without it the undone run would be in force again.
+   *   - The runs in force after the oldest run that UNDO can still take back. UNDO takes back the newest run in force,
+   *     so it must know that there are newer runs.
+   *   - The newest run with columns before these runs: the layout in force when they are undone.
+   *   - A run that published shadows, while an entry of such a shadow stays.
    *
    * @param needed tells which records must stay whole
+   * @param all the records that are known, also those after the checkpoint, ascending by number
    */
-  def entriesFor(needed: CheckpointEntry => Boolean): Seq[CheckpointEntry] = {
-    val reduced = entries.map(e => if (needed(e)) e.copy(whole = true) else reduce(e))
+  def entriesFor(
+      needed: CheckpointEntry => Boolean,
+      all: Seq[(Long, Record)]): Seq[CheckpointEntry] = {
+    val whole = entries.filter(needed)
+    val shadows = whole.filter(_.record.makesShadow).map(_.record.run).toSet
+    val reduced = entries.map(e =>
+      if (needed(e)) e.copy(whole = true)
+      else reduce(e, keepsFolders = e.record.publishedRuns.exists(shadows)))
     val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
-    val layout = new Runs(entries.map(e => e.number -> e.record)).inForce
-      .find(_._2.columns.nonEmpty).map(_._1)
+    val inForce = new Runs(all).inForce
+    val undoable = whole.filterNot(e => e.conflict || e.record.makesShadow).map(_.number).toSet
+    val newer = inForce.map(_._1).reverse.dropWhile(!undoable(_)).toSet
+    val layout = inForce.filter(_._2.columns.nonEmpty).map(_._1)
+      .find(n => entries.exists(_.number == n) && !newer(n))
     withPast(reduced.filter { e =>
-      lasting(e.record.run) || layout.contains(e.number) ||
-      // without the record of an undo, the undone run would be in force again
+      lasting(e.record.run) || newer(e.number) || layout.contains(e.number) ||
       e.record.undone.exists(lasting)
     })
   }
@@ -273,7 +289,7 @@ private[log] final class LiveFacts(
     var room = maxPast
     val cut = mutable.HashSet.empty[(String, PastFile)]
     val lists = kept.reverse.map { e =>
-      e -> e.record.changes.map { c =>
+      e -> e.record.changes.filter(_.added.nonEmpty).map { c =>
         val known = replacedIn(c).toSet
         val (files, others) =
           past.getOrElse((e.number, c.folder), Vector.empty).filterNot(known).splitAt(room)
@@ -288,14 +304,16 @@ private[log] final class LiveFacts(
     }
   }
 
-  private def reduce(e: CheckpointEntry): CheckpointEntry = {
+  private def reduce(e: CheckpointEntry, keepsFolders: Boolean): CheckpointEntry = {
     val changes = e.record.changes.map { c =>
       FolderChange(
         c.folder,
         Nil,
         c.added.filter(a => owner.get((c.folder, a.name)).exists(_._1 == e.number)))
     }
-    e.copy(whole = false, record = e.record.copy(changes = changes.filter(_.added.nonEmpty)))
+    e.copy(
+      whole = false,
+      record = e.record.copy(changes = changes.filter(keepsFolders || _.added.nonEmpty)))
   }
 }
 

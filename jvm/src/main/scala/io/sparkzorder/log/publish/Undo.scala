@@ -51,7 +51,7 @@ private[sparkzorder] final class Undo(
       // they are reported before the missing kept files.
       record.changes.flatMap(obstacleIn).headOption.orElse {
         if (gone.nonEmpty && gone.size == record.changes.map(_.replaced.size).sum) {
-          Some("the files that it replaced are not retained any more")
+          Some(Undo.NotRetained)
         } else {
           gone.headOption.map(n =>
             s"$n, one of the files that it replaced, was removed or changed where it was kept")
@@ -108,6 +108,9 @@ private[sparkzorder] final class Undo(
 }
 
 private[sparkzorder] object Undo {
+
+  /** Why a run cannot be undone whose replaced files were all removed, as the end of a sentence. */
+  val NotRetained = "the files that it replaced are not retained any more"
 
   /** The hidden name of file number `i` that an undo replaces. */
   def retainedName(i: Int): String = s"${RunFolder.RetainedByUndo}$i"

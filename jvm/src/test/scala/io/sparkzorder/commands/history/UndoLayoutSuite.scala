@@ -6,9 +6,13 @@ package io.sparkzorder.commands.history
 import java.io.File
 import java.nio.file.{Files, StandardOpenOption}
 
+import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
+
+import io.sparkzorder.log.{Record, StateDirectory, TableLog}
+import io.sparkzorder.log.publish.Checkpoints
 
 /** UNDO LAYOUT: the files of before come back, or the statement says why not and touches nothing. */
 class UndoLayoutSuite extends UndoTestBase {
@@ -136,6 +140,25 @@ class UndoLayoutSuite extends UndoTestBase {
       withCopy(dir)(undone)
       assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").count() === 1)
       refused(dir, "not retained any more")
+    }
+  }
+
+  test("refused for the same reason when a checkpoint has reduced the record of the run") {
+    withOptimized { (dir, _, _) =>
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY (b)").collect()
+      val state = new StateDirectory(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
+      for (n <- 3L to 25L) {
+        val marker = Record.marker(Record.Abort, java.util.UUID.randomUUID().toString, "me")
+        assert(state.createRecord(n, marker))
+        state.markDone(n, marker.run)
+      }
+      new Checkpoints(state, System.currentTimeMillis()).writeIfDue()
+      assert(!new File(dir, "_zorder/_commits/_1").exists())
+      undone(dir)
+      refused(dir, "not retained any more")
+      // the layout of the first run is in force
+      assert(TableLog.read(state).layouts.head.columns === Seq("a", "b"))
     }
   }
 
