@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.execution.datasources.{BucketingUtils, PartitioningUtils}
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.util.RawFiles
+import io.sparkzorder.util.{ModificationTimes, RawFiles}
 
 /** Refuses tables for reasons that only the listing of their partitions and files shows. */
 private[sparkzorder] object FileChecks {
@@ -44,6 +44,19 @@ private[sparkzorder] object FileChecks {
   def checkLinks(target: Target, files: TableFiles): Unit =
     firstLink(files).foreach { link =>
       throw ZOrderErrors.symbolicLink(target.name, link.toString)
+    }
+
+  /**
+   * Refuses files whose modification time stays the same when they are replaced. If another program wrote such a file
+   * again, readers would take it for the file that OPTIMIZE has replaced, and leave out its rows.
+   */
+  def checkTimes(target: Target, files: TableFiles): Unit =
+    files.files.find(f => !ModificationTimes.tellChanges(f.modified)).foreach { f =>
+      throw ZOrderErrors.storeUnsafe(
+        target.name,
+        String.valueOf(f.path.toUri.getScheme),
+        s"the modification time of ${f.path} is ${f.modified} ms since 1970, which stays the same when the file is " +
+          "replaced. Set the present time (`touch`) if the file system stores it")
     }
 
   /**

@@ -26,13 +26,17 @@ import org.apache.hadoop.util.Progressable
 private[sparkzorder] object InExistingFolders {
   private def implementation(scheme: String) = s"fs.$scheme.impl"
 
-  /** The key under which the configuration keeps the original class of a wrapped scheme. */
-  private def wrapped(scheme: String) = s"spark.zorder.wrapped.fs.$scheme.impl"
+  /** The keys that [[configure]] changes. */
+  private def keys(scheme: String): Seq[String] =
+    Seq("", ".disable.cache").map(implementation(scheme) + _)
+
+  /** The key that keeps the value of another key. */
+  private def wrapped(key: String) = s"spark.zorder.wrapped.$key"
 
   /** Changes `conf` and returns it. With it, writers create no directory on file systems of `scheme`. */
   def configure(conf: Configuration, scheme: String): Configuration = {
     val key = implementation(scheme)
-    Option(conf.get(key)).foreach(conf.set(wrapped(scheme), _))
+    keys(scheme).foreach(k => Option(conf.get(k)).foreach(conf.set(wrapped(k), _)))
     conf.set(
       key,
       (if (scheme == "file") classOf[LocalInExistingFolders]
@@ -44,10 +48,11 @@ private[sparkzorder] object InExistingFolders {
 
   private[util] def withoutWrapper(conf: Configuration, scheme: String): Configuration = {
     val real = new Configuration(conf)
-    real.unset(s"${implementation(scheme)}.disable.cache")
-    Option(conf.get(wrapped(scheme))) match {
-      case Some(name) => real.set(implementation(scheme), name)
-      case None => real.unset(implementation(scheme))
+    keys(scheme).foreach { key =>
+      Option(conf.get(wrapped(key))) match {
+        case Some(value) => real.set(key, value)
+        case None => real.unset(key)
+      }
     }
     real
   }

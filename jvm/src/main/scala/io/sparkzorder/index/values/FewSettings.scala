@@ -3,6 +3,7 @@
 
 package io.sparkzorder.index.values
 
+import scala.annotation.tailrec
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
@@ -35,7 +36,7 @@ private[sparkzorder] object FewSettings {
   }
 
   /**
-   * The configuration without Hadoop's defaults. A default to which another value refers stays, such as
+   * The configuration without Hadoop's defaults. A default to which a value that stays refers also stays, such as
    * `hadoop.tmp.dir` for `${hadoop.tmp.dir}/s3a`. Returns `conf` itself if a scheme does not use Hadoop's cache.
    */
   def of(conf: Configuration): Configuration = {
@@ -47,12 +48,22 @@ private[sparkzorder] object FewSettings {
     val isCached = !set.exists { case (k, v) => k.endsWith(".impl.disable.cache") && v == "true" }
     if (!isCached) conf
     else {
-      val referred = set.values.flatMap(reference.findAllMatchIn(_).map(_.group(1))).toSet
       val slim = new Configuration(false)
-      (set ++ all.filter { case (key, _) => referred(key) || key == "hadoop.tmp.dir" })
-        .foreach { case (key, value) => slim.set(key, value) }
+      withReferred(set ++ all.filter(_._1 == "hadoop.tmp.dir"), all).foreach { case (key, value) =>
+        slim.set(key, value)
+      }
       slim
     }
+  }
+
+  /** Some settings with all settings to which they refer, directly or in several steps. */
+  @tailrec
+  private def withReferred(
+      settings: Map[String, String],
+      all: Map[String, String]): Map[String, String] = {
+    val referred = settings.values.flatMap(reference.findAllMatchIn(_).map(_.group(1))).toSet
+    val more = all.filter { case (key, _) => referred(key) && !settings.contains(key) }
+    if (more.isEmpty) settings else withReferred(settings ++ more, all)
   }
 
   private final class OfParquet extends ParquetFileFormat with FewSettings

@@ -17,7 +17,7 @@ import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 import io.sparkzorder.sources.{BatchPlan, LayoutTag}
 import io.sparkzorder.table.{DataFile, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.{Etags, ManyFiles, ModificationTimes, ObjectStore, Paths}
+import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
 
 /**
  * Leaves the inputs where they are: writes the new files beside them under hidden names, and commits a
@@ -48,12 +48,6 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
    */
   override def checkListed(files: TableFiles): Unit = {
     super.checkListed(files)
-    files.files.find(f => !ModificationTimes.tellChanges(f.modified)).foreach { f =>
-      throw ZOrderErrors.storeUnsafe(
-        name,
-        state.fs.getUri.getScheme,
-        s"the modification time of ${f.path} is ${f.modified}, which stays the same when the file is replaced")
-    }
     hasCoarseTimes = isStore || files.files.forall(_.modified % 1000 == 0)
     if (hasCoarseTimes) {
       val recent = System.currentTimeMillis() - Beside.RecentMs

@@ -46,7 +46,10 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   override def checkWhere(where: WhereClause, files: TableFiles): Unit = ()
 
-  override def checkListed(files: TableFiles): Unit = FileChecks.checkLinks(table.target, files)
+  override def checkListed(files: TableFiles): Unit = {
+    FileChecks.checkLinks(table.target, files)
+    FileChecks.checkTimes(table.target, files)
+  }
 
   override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
     val check = new DestinationCheck(name, state.fs, table.root)

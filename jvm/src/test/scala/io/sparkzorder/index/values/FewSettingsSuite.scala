@@ -3,6 +3,8 @@
 
 package io.sparkzorder.index.values
 
+import java.io.ByteArrayInputStream
+
 import io.sparkzorder.ZOrderSessionSuite
 
 /** The settings with which the values of files are read. */
@@ -22,6 +24,15 @@ class FewSettingsSuite extends ZOrderSessionSuite {
     assert(few.get("hadoop.tmp.dir") === conf.get("hadoop.tmp.dir"))
     assert(few.get("spark.sql.session.timeZone") === conf.get("spark.sql.session.timeZone"))
     assert(few.get("io.serializations") === null)
+    // a default that refers to another default
+    val defaults = """<configuration>
+      <property><name>one</name><value>${two}/1</value></property>
+      <property><name>two</name><value>2</value></property>
+      </configuration>"""
+    conf.addResource(new ByteArrayInputStream(defaults.getBytes("UTF-8")), "our-default.xml")
+    assert(FewSettings.of(conf).get("one") === null)
+    conf.set("own", "${one}/0")
+    assert(FewSettings.of(conf).get("own") === "2/1/0")
     // a file system that is made for each file must have all settings
     conf.set("fs.s3a.impl.disable.cache", "true")
     assert(FewSettings.of(conf) eq conf)
