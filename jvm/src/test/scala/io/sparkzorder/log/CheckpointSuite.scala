@@ -276,11 +276,13 @@ class CheckpointSuite extends CheckpointTestBase {
     }
   }
 
-  test("random runs and UNDOs: a checkpoint takes no file of the table for an old one, and knows all old ones") {
+  for ((tables, tags) <- Seq(5 -> Nil, 100 -> Seq(Slow))) test(
+    s"random runs and UNDOs of $tables tables: a checkpoint takes no file of a table for an old one, and knows all old ones",
+    tags: _*) {
     val seed = System.nanoTime()
     val random = new Random(seed)
     withClue(s"seed $seed: ") {
-      for (_ <- 1 to 25) withTable { (dir, state) =>
+      for (_ <- 1 to tables) withTable { (dir, state) =>
         var live = Vector("u0", "u1", "u2")
         var dead = Set.empty[String]
         // the runs in force, newest first, by number, inputs and outputs
