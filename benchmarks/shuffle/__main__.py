@@ -73,7 +73,8 @@ def _measure(codec: str, data: Path) -> list[tuple[str, float, float]]:
         for n in PARTITIONS:
             seconds, megabytes = _timed(meter, lambda n=n: _deal(spark, table, n))
             if counts:
-                measured.append((f"deal to {n} partitions and drop", seconds, megabytes))
+                what = f"deal the rows to {n} partitions, write nothing"
+                measured.append((what, seconds, megabytes))
         seconds, megabytes = _optimize(spark, meter, table, data)
         if counts:
             measured.append(("OPTIMIZE", seconds, megabytes))

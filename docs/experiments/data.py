@@ -18,7 +18,7 @@ def uniform(spark: SparkSession, rows: int, columns: int) -> DataFrame:
 
 
 def flights(spark: SparkSession, rows: int) -> DataFrame:
-    """Departures over a year in minutes, arrivals 30 to 600 minutes later, and any of many planes."""
+    """Departures over a year in minutes, arrivals 30 to 600 minutes later, one of 50,000 planes."""
     departure = _below(365 * 24 * 60, 0)
     return _numbered(spark, rows).select(
         departure.cast("int").alias("departure"),
@@ -44,7 +44,7 @@ def sparse(spark: SparkSession, rows: int) -> DataFrame:
 
 
 def sizes(spark: SparkSession, rows: int) -> DataFrame:
-    """Two columns as sizes and amounts are: each power of two as often as the one before."""
+    """Two columns like sizes and amounts: each range from 2^k to 2^(k+1) has equally many rows."""
 
     def power(seed: int) -> Column:
         exponent = _below(40_000, seed) / 1000

@@ -144,9 +144,9 @@ def range_partition_id(
         A column of any type that Spark can sort. NULL is in range 0.
     n_or_bounds : int, sequence or Column, optional
         An int n samples the rows of the query and forms n ranges of about equal size. The sample
-        gives at most 4096 bounds, so of more than 4096 ranges some stay empty. A sorted
-        sequence of values, or an array Column of literals, gives the bounds. Bounds need no
-        sampling, so streams can use them.
+        gives at most 4096 bounds, so more than 4096 ranges have very different numbers of rows,
+        and of more than 8193 ranges some stay empty. A sorted sequence of values, or an array
+        Column of literals, gives the bounds. Bounds need no sampling, so streams can use them.
 
     Returns
     -------

@@ -167,7 +167,7 @@ STRING
     | 'R"' ~'"'* '"'
     ;
 
-// letters of any script; a number is a name here, only the next parser cares
+// Letters of any script. A number is an IDENTIFIER, too: the next parser refuses it where a name must stand.
 IDENTIFIER
     : [\p{L}\p{M}\p{N}_$]+
     ;

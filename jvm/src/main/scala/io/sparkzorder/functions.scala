@@ -70,8 +70,8 @@ object functions {
   def range_partition_id(column: Column): Column = call_function("range_partition_id", column)
 
   /**
-   * Like `range_partition_id(column)`, with the number of ranges. The sample gives at most 4096 bounds, so of
-   * more than 4096 ranges some stay empty.
+   * Like `range_partition_id(column)`, with the number of ranges. The sample gives at most 4096 bounds, so more than
+   * 4096 ranges have very different numbers of rows, and of more than 8193 ranges some stay empty.
    *
    * @param n at least 1
    * @return INT from 0 to `n - 1`, never null

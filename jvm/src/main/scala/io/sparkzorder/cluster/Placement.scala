@@ -22,9 +22,9 @@ import io.sparkzorder.util.OncePerJvm
  *
  * Within a cell the range ids of the columns are computed anew, from the sides of the cell. The ids of the
  * widest side use all numbers that the bits can hold. If another side is about 2^h times shorter, its ids use a
- * 2^h-th of these numbers. So a half, a quarter or an eighth of the curve through the cell holds as large a part
- * of its rows, and a page of such a size is a box that is about as long in every column. Above nine columns the
- * curve is the Z-curve.
+ * 2^h-th of these numbers. So a half, a quarter or an eighth of the curve through the cell holds a half, a quarter or
+ * an eighth of the rows of the cell. A page that has such a share of the rows is a box that is about as long in every
+ * column. Above nine columns the curve is the Z-curve.
  *
  * Immutable and thread-safe.
  *
@@ -195,9 +195,9 @@ private[sparkzorder] object PartitionKeys {
  * Pages have equally many rows, but the pieces do not, because the ranks of a sample are not exact. So a page
  * may get some rows of the piece before or after its own. Along the curve, the rows at an end of a piece lie in a
  * corner, where a tenth of the piece's rows spans a third of the piece's side, and the range of the page would
- * grow by this third. So the rows of a piece do not follow the curve. The half next to the face at which the curve
- * enters is ordered by rising distance from this face, the other half by falling distance from the face at which
- * the curve leaves. A tenth of the rows then spans about a tenth of the side. Rows at the same distance from a
+ * grow by this third. So the rows of a piece do not follow the curve. The rows that are nearer to the face at which the
+ * curve enters come first, by rising distance from this face. The other rows follow, by falling distance from the face
+ * at which the curve leaves. A tenth of the rows then spans about a tenth of the side. Rows at the same distance from a
  * face keep the order of the curve. So rows with the same values stay side by side, where they take fewer bytes.
  *
  * Immutable and thread-safe. The tables are not serialised, so instances are small on the wire.

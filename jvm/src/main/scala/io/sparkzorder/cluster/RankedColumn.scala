@@ -96,7 +96,10 @@ private[sparkzorder] final class RankedColumn(
 
   def nulls: Int = below(1)
 
-  /** The ranks of the least and the greatest sampled value in a range; without one, the first is above the second. */
+  /**
+   * The ranks of the least and the greatest sampled value in a range. If no sampled value lies in the range, the first
+   * rank is above the second.
+   */
   def ranksIn(range: FileRange): (Int, Int) =
     // an odd slot is a sampled value, an even slot is the gap below one (see BoundsIndex)
     ((distinct.slotOf(range.min) >> 1) + 1, (distinct.slotOf(range.max) + 1) >> 1)
@@ -124,8 +127,8 @@ private[sparkzorder] final class RankedColumn(
   }
 
   /**
-   * The greatest rank in the interval of shares from `from` to `until`, without `until`. If both are equal, the
-   * rank of the value at this share.
+   * The greatest rank of a value that begins below the share `until`, but at least the rank at the share `from`. If
+   * both shares are equal, the rank of the value at this share.
    */
   def rankUntil(from: Double, until: Double): Int = {
     val last = rankAt(until)

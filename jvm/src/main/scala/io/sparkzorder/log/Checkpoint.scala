@@ -22,9 +22,9 @@ private[sparkzorder] final case class PastFolder(folder: String, files: Seq[Past
  * @param whole true while the whole record is needed, and its file stays. False when the entry lists only
  *   the files that the run added and that no later run replaced; the file of the record is not needed then
  * @param conflict true when the run met a conflict; its record stays whole
- * @param past the files from which earlier runs made the inputs of this run, directly or in several steps. If the
- *   record is not whole, the list has these inputs, too. By this list, a reader recognises old files that were
- *   restored from a backup beside the newer files
+ * @param past files that earlier runs replaced, and whose rows are now in the new files of this run. A whole record
+ *   itself names the files that its run replaced. If the record is not whole, `past` has these files, too. By this
+ *   list, a reader recognises old files that were restored from a backup beside the newer files
  */
 private[sparkzorder] final case class CheckpointEntry(
     number: Long,
@@ -44,7 +44,8 @@ private[sparkzorder] final case class CheckpointEntry(
  * @param upTo the number of the last record that the checkpoint covers
  * @param next the run of record upTo + 1. A checkpoint is valid only beside that record. If record upTo + 1 is
  *   of another run, a delayed process has written the checkpoint for a table that was overwritten since
- * @param checked how many added files were known when a writer of checkpoints last looked whether they still exist
+ * @param checked the number of files that the records added, at the time when a writer of checkpoints last looked up
+ *   which of these files still exist
  * @param records ascending by number
  */
 private[sparkzorder] final case class Checkpoint(

@@ -57,8 +57,8 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
   }
 
   /**
-   * True if PUBLISH LAYOUT, by a later run in force, has given the hidden files of a shadow in a folder visible
-   * names, or is about to.
+   * True if the hidden files of a shadow have got visible names in a folder, or are about to get them: a later run of
+   * PUBLISH LAYOUT, which is in force, names the shadow.
    */
   def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 

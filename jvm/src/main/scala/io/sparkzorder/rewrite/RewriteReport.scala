@@ -39,7 +39,10 @@ private[rewrite] final class RewriteReport(
   private val plans = done.map(_.plan)
   private val replaced = done.flatMap(_.replaced)
 
-  /** For each batch, its inputs that were in the table before the statement, so none that the statement has dealt. */
+  /**
+   * For each batch, the inputs that were in the table before the statement. Files that the first pass of this
+   * statement has made are left out.
+   */
   private val inputs: Seq[(BatchPlan, Seq[FormatFile])] = {
     lazy val before = considered.map(_.path).toSet
     plans.map(p => p -> p.files.filter(f => rounds.size == 1 || before(f.path)))
@@ -48,8 +51,9 @@ private[rewrite] final class RewriteReport(
   private val rewritten: Seq[FormatFile] = inputs.flatMap(_._2)
 
   /**
-   * The number of rewritten rows. A batch without files between two passes has counted its rows. In any other
-   * batch, only the counts of the formats are known file by file, and they may include deleted rows.
+   * The number of rewritten rows. If all inputs of a batch were in the table before the statement, the batch has
+   * counted its rows. Else the rows of its older inputs are counted by the table format's numbers for each file, which
+   * may include deleted rows.
    */
   private def rows: Long = inputs.map { case (p, files) =>
     if (files.size == p.files.size) p.rows.sum else files.map(_.records).sum

@@ -228,7 +228,10 @@ private[sql] final class UpperCaseCharStream(text: CodePointCharStream) extends 
   override def getSourceName: String = text.getSourceName
 }
 
-/** The members of [[ZOrderParser]] that `ParserOfSparkLine` uses, which has the parser methods of one Spark line. */
+/**
+ * What `ParserOfSparkLine` needs of [[ZOrderParser]]. `ParserOfSparkLine` has the methods of a parser that only some
+ * Spark lines know.
+ */
 private[sql] trait DelegatingParser { self: ParserInterface =>
 
   /** The next parser: Spark's, or that of another extension. */

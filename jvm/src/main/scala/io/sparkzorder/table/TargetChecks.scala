@@ -61,7 +61,7 @@ private[sparkzorder] object TargetChecks {
   /**
    * Rejects a file system on which files cannot be replaced in place.
    *
-   * @param schemes the schemes whose file systems allow this, separated by commas
+   * @param schemes the setting `inPlaceSchemes`: schemes of file systems on which files can be replaced in place
    */
   def checkInPlace(target: Target, conf: Configuration, schemes: String): Unit =
     unsafeInPlace(target, conf, schemes)
@@ -74,7 +74,8 @@ private[sparkzorder] object TargetChecks {
   def checkCatalog(target: Target): Unit = target match {
     case PathTarget(_, _, _, Some(problem)) => refuse(
         target,
-        s"a path, and the catalog, which may have a table there, did not show $problem",
+        "a path at which the catalog may have a table, and a part of the catalog could not be " +
+          s"read ($problem)",
         "Run the statement when the catalog can be read, or with the name of the table. If no table is there, run it " +
           "in a session with spark.sql.catalogImplementation=in-memory.")
     case _ =>
@@ -96,7 +97,7 @@ private[sparkzorder] object TargetChecks {
   /**
    * Rejects a file system on which no shadow can be committed.
    *
-   * @param schemes the schemes whose file systems have atomic renames, separated by commas
+   * @param schemes the setting `inPlaceSchemes`: schemes of file systems on which files can be replaced in place
    */
   def checkShadow(target: Target, conf: Configuration, schemes: String): Unit = {
     val fs = target.root(conf).getFileSystem(conf)
@@ -105,7 +106,7 @@ private[sparkzorder] object TargetChecks {
         throw ZOrderErrors.storeUnsafe(
           target.name,
           s,
-          "how a file appears there exclusively is not known")
+          "spark-zorder does not know how to create a file there only if it does not exist")
       }
     }
   }

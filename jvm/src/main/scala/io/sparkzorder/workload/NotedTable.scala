@@ -44,8 +44,8 @@ private[workload] final class NotedTable(
   // the sketches of days that are over
   private var unwritten = Vector.empty[StoredSketch]
   private var excluded: String => Boolean = (_: String) => false
-  // the curves of the index that the last scan used
-  private[workload] var curves = Curves(null, 0, 0.0)
+  // the distributions of the values of columns, estimated from the index that the last scan used
+  private[workload] var distributions = Distributions(null, 0, 0.0)
 
   // guarded by the lock `writing`, which is taken before the lock of this object
   private val writing = new Object
@@ -54,6 +54,13 @@ private[workload] final class NotedTable(
 
   private def newSketch = new Sketch(new scala.util.Random().nextLong())
 
+  /**
+   * Notes a scan. Its weight is an estimate of the bytes that it would read if no file were skipped.
+   *
+   * @param excluded columns that must not be noted
+   * @param listed number of files before skipping, if it is known
+   * @param share the share of the bytes of the files that belongs to the columns of the scan
+   */
   def note(
       filters: NotedFilters,
       excluded: String => Boolean,
@@ -61,12 +68,13 @@ private[workload] final class NotedTable(
       share: Double): Unit =
     if (!isOff) synchronized {
       this.excluded = excluded
-      if (curves.identity != filters.identity) {
-        curves = Curves.of(filters.identity, filters.files)
+      if (distributions.identity != filters.identity) {
+        distributions = Distributions.of(filters.identity, filters.files)
       }
-      val use = ScanUse.of(filters.tested, excluded, curves.of(_, _, filters.files))
-      val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / math.max(1, curves.files)))
-      add(use, curves.bytes * ofFiles * share)
+      val use = ScanUse.of(filters.tested, excluded, distributions.of(_, _, filters.files))
+      val all = math.max(1, distributions.files)
+      val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / all))
+      add(use, distributions.bytes * ofFiles * share)
     }
 
   def noteUnfiltered(bytes: Double): Unit =
@@ -173,17 +181,17 @@ private object NotedTable {
  * @param files the number of files that the index knows
  * @param bytes the size of all these files
  */
-private[workload] final case class Curves(identity: AnyRef, files: Int, bytes: Double) {
+private[workload] final case class Distributions(identity: AnyRef, files: Int, bytes: Double) {
   private val known = scala.collection.mutable.HashMap.empty[String, Option[RankCurve]]
 
   def of(name: String, column: ColumnDomains, table: FileTable): Option[RankCurve] =
     known.getOrElseUpdate(name, RankCurve.of(column, table))
 }
 
-private[workload] object Curves {
-  def of(identity: AnyRef, table: FileTable): Curves = {
+private[workload] object Distributions {
+  def of(identity: AnyRef, table: FileTable): Distributions = {
     // entries of files that are gone do not count
     val lengths = table.lengths.filter(_ != FileTable.Gone)
-    Curves(identity, lengths.length, lengths.map(_.toDouble).sum)
+    Distributions(identity, lengths.length, lengths.map(_.toDouble).sum)
   }
 }

@@ -62,12 +62,12 @@ private[workload] object ScanUse {
   /**
    * @param tested the conjuncts of the scan's filters, each with its test on the files of the index
    * @param excluded columns that must not be noted
-   * @param curves the distribution of a column
+   * @param distributions the distribution of a column
    */
   def of(
       tested: Seq[(ConjunctUse, FileTest)],
       excluded: String => Boolean,
-      curves: (String, ColumnDomains) => Option[RankCurve]): ScanUse = {
+      distributions: (String, ColumnDomains) => Option[RankCurve]): ScanUse = {
     val (usable, rest) = tested.partition { case (use, test) =>
       // a field of a struct has ranks of its own, and `excluded` knows only names of whole columns
       use.columns.size == 1 && !use.ofParts && !excluded(use.columns.head) &&
@@ -77,7 +77,7 @@ private[workload] object ScanUse {
     val sides = usable.groupBy(_._1.columns.head).toSeq.flatMap { case (column, tests) =>
       val found = tests.flatMap(t => intervalsOf(t._2))
       val values = found.map(_.intervals).reduce(_ intersect _)
-      for (curve <- curves(column, found.head.column) if !values.isEmpty)
+      for (curve <- distributions(column, found.head.column) if !values.isEmpty)
         yield (ColumnUse(column, kindOf(values)), intervals(curve, values))
     }.filter { case (_, i) => i != Seq(RankInterval(0, RankInterval.Steps)) }
       .sortBy(_._2.map(i => math.max(1, i.width)).sum).take(MaxColumns).sortBy(_._1.column)

@@ -88,7 +88,7 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
           .collect().map(_.getAs[String]("reason")).filter(_ != null).toSet
       val many = (1 to 30).map(i => s"concat('u-', md5('$i'))").mkString(", ")
       assert(reason(s"u IN ($many)")
-        .exists(_.endsWith("keys would cost more than the 10 files that are left")))
+        .exists(_.endsWith("values would cost more than reading the 10 files that are left")))
       sql(s"DROP ZORDER INDEX ON '$dir'")
       create(dir, "u")
       scattered(dir, 3, from = 200000)

@@ -90,8 +90,8 @@ class RankCurveSuite extends AnyFunSuite {
     assert(low === 0.0 && math.abs(high - 0.25) < 1e-9)
     assert(shares(Seq.fill(8)(5L), _ => true, 40, 49).isEmpty)
     val (table, _) = files(Seq.fill(8)(5L), _ < 4)
-    val curves = Curves.of(new Object, table)
-    assert(curves.files === 4 && curves.bytes === 104.0 + 105 + 106 + 107)
+    val distributions = Distributions.of(new Object, table)
+    assert(distributions.files === 4 && distributions.bytes === 104.0 + 105 + 106 + 107)
   }
 
   test("a sample of many entries holds live ones from everywhere") {

@@ -41,7 +41,7 @@ object RecordedScans {
   /** By what the notes of this driver recognise the bounds of which they know distributions. */
   def identities: Seq[AnyRef] = {
     val all = WorkloadCapture.tables.values.toArray(Array.empty[NotedTable]).toSeq
-    all.map(_.curves.identity).filter(_ != null)
+    all.map(_.distributions.identity).filter(_ != null)
   }
 
   /**

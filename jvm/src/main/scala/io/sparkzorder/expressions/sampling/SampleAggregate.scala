@@ -108,8 +108,8 @@ private[sparkzorder] case class SampleAggregate(
 private[sampling] object SampleAggregate {
 
   /**
-   * Greatest number of bounds of a column. So many bounds have 8,193 slots, one for each bound and each gap. They
-   * are few enough to be sent to every task.
+   * Greatest number of bounds of a column. 4,096 bounds have 8,193 slots, one for each bound and one for each gap. The
+   * ranks of so many slots are small enough to be sent to every task.
    */
   val MaxBounds = 4096
 
@@ -135,8 +135,8 @@ private[sampling] object SampleAggregate {
  *
  * Each task draws a sample by reservoir sampling (Li's Algorithm L, in which a skipped row costs one comparison).
  * Each row of this sample has the weight `seen / size`. One task joins the samples of all tasks, and thins them by
- * systematic sampling over the weights if they have too many rows. The seed is fixed, so a task that Spark runs
- * again draws the same sample.
+ * systematic sampling over the weights if they have too many rows. The seed is fixed, so a task that reads rows
+ * draws the same sample if Spark runs it again.
  *
  * @param fields the number of columns of a key row
  * @param seed the seed of the random numbers
@@ -245,10 +245,13 @@ private[sampling] object ReservoirSample {
   /** Rows that one task keeps at most. All tasks send their rows to the task that joins them. */
   val TaskRows = 10000
 
-  /** Rows that one of many tasks keeps at least, so that a task with few of the tasks' rows is in the sample, too. */
+  /** The least limit for one task, however many tasks there are. A task with fewer rows keeps all of its rows. */
   private val LeastTaskRows = 1000
 
-  /** Rows that each of `tasks` tasks keeps. Together they send a few times as many rows as are left after thinning. */
+  /**
+   * The greatest number of rows that each of `tasks` tasks keeps. Up to 200 tasks send at most four times as many rows
+   * as are left after thinning. Each further task sends up to 1,000 rows more.
+   */
   def rowsOf(tasks: Int): Int =
     math.max(LeastTaskRows, math.min(TaskRows, 4 * MergedRows / math.max(1, tasks)))
 

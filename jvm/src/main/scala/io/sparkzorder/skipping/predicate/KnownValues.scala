@@ -66,8 +66,9 @@ private[sparkzorder] final class KnownValues(
       case _ if count == 0 => ValueLookup(None, None)
       case None => ValueLookup(None, None)
       case Some(single) if single.size.toLong * values.parts.size > count =>
-        val keys = if (single.size == 1) "1 key" else s"${single.size} keys"
-        ValueLookup(None, Some(s"$keys would cost more than the $count files that are left"))
+        val some = if (single.size == 1) "1 value" else s"${single.size} values"
+        val reason = s"looking up $some would cost more than reading the $count files that are left"
+        ValueLookup(None, Some(reason))
       case Some(single) =>
         try {
           val found = values.lookUp(single.hashes)
@@ -139,7 +140,7 @@ private[predicate] final class KeysInFiles(
   /**
    * The least and the greatest value in the files that have bounds in the index.
    *
-   * @return None if `key` is no column, or a column whose bounds are bytes
+   * @return None if `key` is no column, if its bounds are bytes, or if no file has bounds of it in the index
    */
   def range(key: Expression): Option[(Long, Long)] =
     domains(key).flatMap(_.range).filterNot(_.isEmpty).map(r => (r.least, r.greatest))

@@ -24,7 +24,10 @@ private[predicate] final case class Membership(
 
 private[predicate] object Membership {
 
-  /** The limit for lists of literals, except where the predicate becomes an IN. */
+  /**
+   * The greatest number of values or conditions that are computed from a constant. A list is not limited if `IN` takes
+   * it as it is, as for `array_contains`.
+   */
   private val MostElements = 2000
 
   def of(e: Expression): Option[Membership] =
@@ -67,7 +70,7 @@ private[predicate] object Membership {
       if (isLong || (start + end).exists(wildcards.indexOf(_) >= 0)) None
       else {
         // `f` is a place where the value may begin in the text. The first `end` at or after `f` is from `u` to `e`.
-        // A value that does not end before `e` begins with the text from `f` to `e`.
+        // Without a wildcard, a value that does not end before `e` begins with the text from `f` to `e`.
         val found = from.flatMap(f => until.find(_ >= f).map(u => (f, u, u + end.length)))
         val longest = if (end.isEmpty) text.length else 0
         val beginnings = found.iterator.flatMap { case (f, _, e) =>
@@ -170,8 +173,8 @@ private[predicate] object Membership {
 
   /**
    * True if the body uses the variable at most once, and not inside an inner lambda. With two uses, the size of
-   * the nested calls would double with each call. Inside an inner lambda, a nested call would come under a lambda
-   * that has the same variables as its own.
+   * the nested calls would double with each call. Each nested call also has a copy of each inner lambda. If one copy
+   * were put inside another, both would have the same variables.
    */
   private def isOnce(v: NamedLambdaVariable, body: Expression): Boolean = {
     def isOf(e: Expression) = e match {
@@ -192,7 +195,7 @@ private[predicate] object Membership {
    * `array_position(array(5, 7), c)`, which is 0 unless `c` is 5 or 7.
    *
    * @param default the result for most values; where the argument is NULL, the result may be NULL instead
-   * @param others where the result may differ from `default`
+   * @param others the values, or else the rows, for which the result may differ from `default`
    */
   private final case class SparseFunction(default: Any, others: Others)
 

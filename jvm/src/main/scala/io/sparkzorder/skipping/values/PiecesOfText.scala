@@ -140,7 +140,7 @@ private[values] object PiecesOfText {
 
   /**
    * The text of a FLOAT or DOUBLE. Without an exponent, the texts have the same order as in [[numberText]]. There
-   * is no exponent if the absolute value lies from 0.001 to 10,000,000.
+   * is no exponent if the absolute value is at least 0.001 and below 10,000,000.
    */
   private def realText(value: Double => Any, below: Double => Any): Piece = {
     val powers = Iterator.iterate(1.0)(_ * 10).take(7).toSeq
@@ -154,7 +154,10 @@ private[values] object PiecesOfText {
     }
   }
 
-  /** The number that a text has. It is known only for texts of digits with one length: they have the numbers' order. */
+  /**
+   * The number to which a text is cast. Known only for texts of equally many digits: they have the order of their
+   * numbers.
+   */
   private def textNumber(to: DataType): Piece = Ordered { c =>
     val template = c.head.template.getOrElse(unknown)
     require(template.isDigits && template.length > 0 && template.length <= (to match {

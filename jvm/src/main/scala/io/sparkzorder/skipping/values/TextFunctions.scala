@@ -83,9 +83,9 @@ private[sparkzorder] object TextFunctions {
   }
 
   /**
-   * True if the function returns many texts whose result is not wanted. A search may then find fewer texts. For
-   * example, `left(s, instr(s, ' ') - 1) = 'a'` is true for `a b`, but [[Beginning]] returns all texts that begin
-   * with `a`.
+   * True if many of the texts that `function` computes do not have a wanted result. A search by beginnings
+   * ([[SearchedTexts]]) may find fewer texts, so it is tried as well. For example, `left(s, instr(s, ' ') - 1) = 'a'`
+   * is true for `a b`, but [[Beginning]] returns all texts that begin with `a`.
    */
   def isApproximate(function: ColumnFunction): Boolean = function match {
     case Beginning | _: Trimmed | _: ChangedCase => true
@@ -205,7 +205,7 @@ private[values] object Beginning extends ChangedText {
     val shortest =
       if (low.isEndless) lengths.headOption
       else {
-        // a shorter beginning is a beginning of the low end, too, and so lies below the low end
+        // a beginning of fewer than `same` bytes is also a beginning of the low end, so it lies below the low end
         val same = ByteValues.shared(plain, low.value)
         Seq(same, same + 1).find(n =>
           lengths.contains(n) && low.isReachedBy(ByteValues.compare(plain, 0, n, low.value)))
@@ -273,7 +273,7 @@ private[values] final class Joined(before: Array[Byte], after: Array[Byte]) exte
 
   /**
    * The beginnings of the low end, and the low end itself, that lie in the interval once `after` follows. If there
-   * are many, one interval has them all. Constants may be long, so no beginning is copied before it is known to count.
+   * are many, one interval has them all. Constants may be long, so only these beginnings are copied.
    */
   private def shorter(low: ByteEnd, high: ByteEnd): Seq[(ByteEnd, ByteEnd)] =
     if (low.isEndless || after.isEmpty) Nil

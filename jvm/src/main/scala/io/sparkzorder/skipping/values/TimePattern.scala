@@ -28,7 +28,7 @@ private[values] final class TimePattern private (
   /** The level of the first field in the text. */
   def first: Int = fields.head.level
 
-  /** True if the texts of times that agree in all units coarser than the first field have the order of the times. */
+  /** True if texts have the order of their times where the times agree in all units coarser than the first field. */
   def isSorted: Boolean = {
     var finest = first - 1
     fields.forall { f =>
@@ -68,9 +68,9 @@ private[values] final class TimePattern private (
   }
 
   /**
-   * The text of the valid time next to a text, which need not be the text of a valid time. For example, 2023-06-57
-   * becomes 2023-06-30. The order is kept: a valid time whose text is not below the given text is not before the
-   * result, and one whose text is not above the given text is not after the result.
+   * The given text, if it is the text of a valid time. Else the text of a valid time beside it: 2023-06-57 becomes
+   * 2023-06-30, and 2023-00-15 becomes 2023-01-01. The order is kept: a valid time whose text is not below the given
+   * text is not before the result, and one whose text is not above the given text is not after the result.
    */
   def clamped(text: UTF8String): UTF8String = {
     val bytes = text.getBytes.clone()
@@ -220,7 +220,10 @@ private[values] object TextsOfTime {
     long(b.low) >= Clocks.Micros._1 / unit && long(b.high) <= Clocks.Micros._2 / unit
   }
 
-  /** The number of the period of a local time. If the first field has `level`, texts of one period keep the order. */
+  /**
+   * The number of the year, month or other unit, one level coarser than `level`, in which a local time lies. Texts
+   * whose first field has `level` keep the order of the times within this unit.
+   */
   private def before(level: Int): Long => Long = level match {
     case 1 => local => yearOf(Math.floorDiv(local, MICROS_PER_DAY))
     case 2 => local => monthOf(Math.floorDiv(local, MICROS_PER_DAY))

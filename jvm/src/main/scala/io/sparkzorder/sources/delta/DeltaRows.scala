@@ -177,8 +177,9 @@ private[delta] final class DeltaRows(
 
   private def unknown(layout: LayoutTag): Unit =
     logWarning(
-      s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was if " +
-        s"files of the table have the tag zorder.run=${layout.run}. Otherwise VACUUM deletes them")
+      s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was " +
+        s"committed if files of the table have the tag zorder.run=${layout.run}. Otherwise VACUUM " +
+        "deletes them")
 
   /** Deletes written files. VACUUM deletes files that cannot be deleted here. */
   private def delete(written: Seq[AddFile]): Unit = written.foreach { add =>

@@ -117,7 +117,8 @@ private[iceberg] final class IcebergRows(
     // Spark refuses a write with options to a relation with other options
     val target = relation.copy(options = CaseInsensitiveStringMap.empty)
     val plan = AppendData.byName(target, laidOut.queryExecution.analyzed, options)
-    // a frame would run the command at once, and would not have the plan of a command that fails
+    // A data frame runs its command at once. If the command failed, its plan would be lost, and `endShuffles` needs
+    // the plan.
     val execution = session.sessionState.executePlan(plan, CommandExecutionMode.NON_ROOT)
     try {
       val _ = SQLExecution.withNewExecutionId(execution, Some("command")) {
@@ -164,10 +165,10 @@ private[iceberg] final class IcebergRows(
     val layouts = new IcebergLayouts(table)
     val before = layouts.snapshotsOf(layout.run)
     try {
-      // The new files do not get the sequence number of the start. With this number, equality deletes that came
-      // since the start would apply to the new files. But Iceberg may drop these deletes in the same commit,
-      // because it looks for the least number among the files that stay. Without the number, these deletes are
-      // a conflict.
+      // The new files get the sequence number of this commit, and not that of the start. With the number of the start,
+      // equality deletes that came since then would apply to the new files. But Iceberg might drop these deletes in
+      // this commit: it drops deletes that are older than every file that stays. With the number of this commit, such
+      // deletes are a conflict.
       val rewrite = table.newRewrite().validateFromSnapshot(start.snapshotId)
       files.foreach { f =>
         rewrite.deleteFile(f.file)
@@ -191,7 +192,7 @@ private[iceberg] final class IcebergRows(
       case e: Exception =>
         logWarning(
           s"it is not known whether OPTIMIZE on $name was committed, so its new files stay. It was " +
-            s"if a snapshot has zorder-run=${layout.run} in its summary")
+            s"committed if a snapshot of the table has zorder-run=${layout.run} in its summary")
         throw e
     }
   }

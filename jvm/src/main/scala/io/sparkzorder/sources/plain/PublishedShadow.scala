@@ -22,8 +22,8 @@ import io.sparkzorder.table.stats.{FooterReader, ScannedFile}
 import io.sparkzorder.util.{Directories, FileMove, ManyFiles, Paths}
 
 /**
- * Puts the hidden files of the shadows that are in force in the place of the visible files for which they stand.
- * The exchange has the steps of OPTIMIZE in place.
+ * Replaces visible files by hidden files: where a shadow is in force, its hidden files get visible names, and the
+ * files for which they stand are hidden. The exchange has the steps of OPTIMIZE in place.
  *
  * First the hidden files are moved into the directories of the new run. Until the record of this run is
  * committed, readers find the hidden files missing and read the visible files.
