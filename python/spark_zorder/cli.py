@@ -23,7 +23,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (LookupError, RuntimeError) as error:
         print(f"spark-zorder: {error}", file=sys.stderr)
     except Exception as error:
-        print(f"spark-zorder: no session could be started: {error}", file=sys.stderr)
+        print(f"spark-zorder: {type(error).__name__}: {error}", file=sys.stderr)
     return 1
 
 
@@ -58,8 +58,11 @@ def _check_here() -> int:
     except ImportError:
         print("\n".join(_check.installed()))
         raise LookupError("pyspark is not installed here: pip install pyspark") from None
-    spark = configure(SparkSession.builder.master("local[1]").appName("spark-zorder check"))
-    session = spark.getOrCreate()
+    try:
+        spark = configure(SparkSession.builder.master("local[1]").appName("spark-zorder check"))
+        session = spark.getOrCreate()
+    except Exception as error:
+        raise RuntimeError(f"no session could be started: {error}") from error
     try:
         return 0 if _check.check(session) else 1
     finally:

@@ -57,7 +57,8 @@ private[sparkzorder] final class Intents(state: StateDirectory) {
   def hasReplaced(intent: Intent): Boolean = {
     val prefix = if (intent.undone.isEmpty) RunFolder.Retained else RunFolder.RetainedByUndo
     ManyFiles.map(intent.folders) { f =>
-      state.hidden(f, intent.run).exists(d => state.byName(d).keys.exists(_.startsWith(prefix)))
+      state.hidden(f, intent.run).exists(d =>
+        state.openByName(d).keys.exists(_.startsWith(prefix)))
     }.contains(true)
   }
 

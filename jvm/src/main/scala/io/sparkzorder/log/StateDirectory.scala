@@ -243,6 +243,15 @@ private[sparkzorder] final class StateDirectory(
     try files(directory)
     catch { case _: IOException => Nil }
 
+  /**
+   * Like [[byName]], for the hidden directory of a run that may have no commit. Empty also if this user may not list the
+   * directory: a run opens its directories to the readers of the table before its commit. So such a directory has no
+   * replaced file.
+   */
+  private[sparkzorder] def openByName(directory: Path): Map[String, FileStatus] =
+    try byName(directory)
+    catch { case e if Directories.isDenied(e) => Map.empty }
+
   /** Writes a small file where its directory exists. */
   private[sparkzorder] def write(path: Path, content: Array[Byte]): Unit =
     ExclusiveFile.write(fs, links.require(path), content)

@@ -5,6 +5,7 @@ package io.sparkzorder.util
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.file.{
+  AccessDeniedException,
   DirectoryNotEmptyException,
   FileAlreadyExistsException => NioFileExists,
   Files,
@@ -25,6 +26,7 @@ import org.apache.hadoop.fs.{
   Path
 }
 import org.apache.hadoop.fs.permission.FsPermission
+import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
@@ -65,6 +67,13 @@ private[sparkzorder] object Directories extends Logging {
       case _: NioFileExists | _: FileAlreadyExistsException => ()
       case _: NoSuchFileException | _: FileNotFoundException | _: ParentNotDirectoryException => ()
     }
+
+  /** True for the error of an operation for which the user has no permission. */
+  def isDenied(e: Throwable): Boolean = e match {
+    // Hadoop's class, and that of local disk
+    case _: AccessControlException | _: AccessDeniedException => true
+    case _ => false
+  }
 
   /** Makes a directory with the permissions of its parent, unless it exists. The parent is not made. */
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =

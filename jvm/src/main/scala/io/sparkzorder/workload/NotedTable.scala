@@ -4,20 +4,20 @@
 package io.sparkzorder.workload
 
 import java.io.FileNotFoundException
-import java.nio.file.{AccessDeniedException, NoSuchFileException}
+import java.nio.file.NoSuchFileException
 import java.util.UUID
 
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.apache.hadoop.security.AccessControlException
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.index.FileTable
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.skipping.predicate.ColumnDomains
+import io.sparkzorder.util.Directories
 
 /**
  * The scans of one table that this driver has noted. A query only changes memory. The thread that calls `flush`
@@ -136,7 +136,7 @@ private[workload] final class NotedTable(
   private def failed(notes: StoredSketch, e: Throwable): Unit = {
     failures += 1
     logDebug(s"the workload of $root was not written", e)
-    if (isRefused(e) || failures >= MaxFailures) {
+    if (Directories.isDenied(e) || failures >= MaxFailures) {
       isOff = true
       forget()
       // the message of the error may name a user
@@ -167,11 +167,6 @@ private[workload] final class NotedTable(
 private object NotedTable {
   // recording ends after this many failures in a row; one is too few, because a file system may fail for a while
   private val MaxFailures = 3
-
-  private def isRefused(e: Throwable): Boolean = e match {
-    case _: AccessControlException | _: AccessDeniedException => true
-    case _ => false
-  }
 }
 
 /**

@@ -6,7 +6,7 @@ package io.sparkzorder.log.publish
 import scala.annotation.tailrec
 
 import org.apache.hadoop.fs.{FileStatus, Path}
-import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
+import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.internal.Logging
 
@@ -21,8 +21,19 @@ import io.sparkzorder.util.{Directories, ManyFiles, ObjectStore, Paths}
 private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) extends Logging {
   private val intents = new Intents(state)
 
-  /** @return false if the leftover stays, because it must not be removed or its run has committed meanwhile */
-  def remove(leftover: Leftover): Boolean = leftover.kind match {
+  /**
+   * @return false if something of the leftover stays: it must not be removed, its run has committed meanwhile, or this
+   *   user may not remove it
+   */
+  def remove(leftover: Leftover): Boolean =
+    try removeAll(leftover)
+    catch {
+      case e if Directories.isDenied(e) =>
+        logWarning(s"$user may not remove the files of run ${leftover.run} in ${leftover.path}: $e")
+        false
+    }
+
+  private def removeAll(leftover: Leftover): Boolean = leftover.kind match {
     case kind if kind.stays => false
     case Leftover.Staged =>
       new DeadRuns(state, user).abort(leftover.run) && {
@@ -172,10 +183,7 @@ private[sparkzorder] final class Retention(state: StateDirectory, isReadable: Fi
           s"${l.files} files that run ${l.run} replaced stay in ${l.path}: a file that took " +
             "their place is missing or damaged, so they may be the only copy of their rows")
       } else {
-        val isGone =
-          try cleanup.remove(l)
-          catch { case _: AccessControlException => false }
-        if (!isGone) {
+        if (!cleanup.remove(l)) {
           logWarning(
             s"the files that run ${l.run} replaced could not all be removed from ${l.path}; " +
               "the next OPTIMIZE or VACUUM LAYOUT of a user who may remove them does so")

@@ -126,10 +126,10 @@ private[sparkzorder] final class Leftovers(
   }
 
   private def hasOld(directory: Path): Boolean =
-    state.byName(directory).keys.exists(_.startsWith(RunFolder.Retained))
+    state.openByName(directory).keys.exists(_.startsWith(RunFolder.Retained))
 
   private def copyIn(path: Path, run: String): Option[Record] =
-    ChangeCopy.of(run, state.byName(path).keys).headOption
+    ChangeCopy.of(run, state.openByName(path).keys).headOption
       .flatMap(n => ChangeCopy.read(state, new Path(path, n)))
 
   /** The existing hidden directories of a run, each with its folder. */

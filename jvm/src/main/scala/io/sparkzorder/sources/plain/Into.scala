@@ -84,8 +84,7 @@ private[plain] final class Into(
   override def replace(rows: PlainRows, plan: BatchPlan, layout: LayoutTag, phases: Phases)(
       guard: IndexedSeq[FormatFile] => Unit): Rewritten = {
     val runId = UUID.randomUUID().toString
-    if (runIds.isEmpty) directory.claim(runId)
-    runIds += runId
+    if (runIds.isEmpty) claim(runId) else runIds += runId
     val folders = rows.outputs(plan).map(f => Paths.relative(table.root, f.path)).toArray
     val places = IntoPlaces(
       directory.root.toString,
@@ -97,9 +96,15 @@ private[plain] final class Into(
     Rewritten(rows.added(output.footers), output.shuffleBytes)
   }
 
+  private def claim(runId: String): Unit = {
+    directory.claim(runId)
+    runIds += runId
+  }
+
   override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
+    // a table without rows has no batch that has claimed the directory
+    if (runIds.isEmpty) claim(UUID.randomUUID().toString)
     val own = runIds.toSet
-    directory.fs.mkdirs(directory.root)
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
     directory.foreign(own).foreach { f =>
       throw ZOrderErrors.targetNotEmpty(directory.root.toString, f)
@@ -109,8 +114,8 @@ private[plain] final class Into(
     if (rows != copied) {
       throw ZOrderErrors.verificationFailed(table.target.name, s"$copied of $rows rows were copied")
     }
-    // Since the jobs have ended, no task attempt begins a new file. An attempt that was still writing may
-    // have completed its file since the removal above, so the removal is repeated.
+    // An attempt that Spark has not killed yet may have completed a file since the removal above, and may begin another
+    // file as long as the claim is there. So the claim is removed first, and then the removal is repeated.
     directory.release()
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
     directory.markSuccess()

@@ -116,7 +116,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(state.root, folder)
     val seen = Seq(state.own(relative, run), state.closed(relative, run))
-      .map(d => d -> state.byName(d).keySet)
+      .map(d => d -> state.openByName(d).keySet)
     for {
       (marked, _) <- seen.find(_._2(RunFolder.Conflict))
       (hidden, _) <- seen.find { case (_, names) =>

@@ -122,7 +122,10 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
     val leftovers = new Leftovers(table.state, startMs)
     val name = table.target.name
     leftovers.uncommitted.foreach { l =>
-      if (leftovers.isOver(l, table.settings(Settings.Retention))) {
+      if (l.kind.stays) {
+        logWarning(
+          s"run ${l.run} on $name has replaced files and no record, so its files stay: ${l.path}")
+      } else if (leftovers.isOver(l, table.settings(Settings.Retention))) {
         logInfo(s"run ${l.run} on $name died; VACUUM LAYOUT removes its files: ${l.path}")
       } else {
         logWarning(s"another run is under way on $name, or died a short while ago: " +

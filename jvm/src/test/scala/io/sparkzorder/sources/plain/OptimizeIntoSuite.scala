@@ -12,10 +12,11 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
-import io.sparkzorder.commands.OptimizeTestBase
+import io.sparkzorder.FaultyFileSystem
+import io.sparkzorder.commands.FaultyTables
 
 /** OPTIMIZE ... INTO and DRY RUN: the source stays as it is. */
-class OptimizeIntoSuite extends OptimizeTestBase {
+class OptimizeIntoSuite extends FaultyTables {
 
   override protected def codegen: Boolean = true
 
@@ -122,6 +123,24 @@ class OptimizeIntoSuite extends OptimizeTestBase {
         assert(failed.head.getMessage.contains("ZORDER_TARGET_NOT_EMPTY"), failed.head)
         assert(bag(read(new File(base, "copy"))) === bag(read(dir)))
       } finally pool.shutdown()
+    }
+  }
+
+  test("INTO of a table without rows leaves the claim of another INTO alone") {
+    withTempDir { base =>
+      val (dir, out) = (new File(base, "table"), new File(base.getCanonicalFile, "out"))
+      shuffled(10, 1).where("id < 0").write.parquet(dir.getPath)
+      val claim = new File(out, IntoDirectory.Claim)
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "mkdirs" && path.toUri.getPath == out.getPath && !out.exists()) {
+          assert(out.mkdir() && claim.createNewFile())
+        }
+      } {
+        fails("ZORDER_TARGET_NOT_EMPTY", claim.getName) {
+          sql(s"OPTIMIZE '$dir' ZORDER BY (a) INTO 'faulty://$out'").collect()
+        }
+      }
+      assert(out.list() === Array(claim.getName))
     }
   }
 

@@ -4,14 +4,21 @@
 package io.sparkzorder.sources.plain
 
 import java.io.File
-import java.nio.file.Files
+import java.nio.file.{AccessDeniedException, Files}
 import java.nio.file.attribute.{PosixFilePermission, PosixFilePermissions}
+import java.util.UUID
 
 import scala.collection.mutable
 import scala.util.Try
 
+import org.apache.hadoop.fs.Path
+import org.apache.hadoop.security.AccessControlException
+
+import org.apache.spark.sql.Row
+
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
+import io.sparkzorder.log.{Intent, Intents, StateDirectory}
 
 /** Nobody may read a byte that they could not read before: in the table, and below `_zorder`. */
 class PermissionsSuite extends FaultyTables {
@@ -57,6 +64,45 @@ class PermissionsSuite extends FaultyTables {
       sql(s"UNDO LAYOUT ${faulty(dir)}").collect()
       assert(hidden(new File(dir, "p=1"), "_old_").size > 0)
       assert(hidden(new File(dir, "p=1"), "_").forall(!isReadableByOthers(_, dir)))
+    }
+  }
+
+  test("a run of another user, whose directory is closed until the commit, stops no statement") {
+    // the errors of HDFS and of local disk
+    for (denied <- Seq(
+        new AccessControlException("denied"),
+        new AccessDeniedException("denied"))) withTableDir { dir =>
+      partitioned(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val expected = bag(read(dir))
+      val state = new StateDirectory(new Path(s"file:$dir"), spark.sessionState.newHadoopConf())
+      val run = UUID.randomUUID().toString
+      new Intents(state).write(Intent(run, Seq("p=1")))
+      val own = new File(dir, s"p=1/_zorder_$run")
+      assert(own.mkdir() && new File(own, "_new_0").createNewFile())
+      def asOther(statement: String): Seq[Row] = {
+        var tried = 0
+        val rows = FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "list" && path.getName == own.getName) {
+            tried += 1
+            throw denied
+          }
+        }(sql(statement).collect().toSeq)
+        assert(tried > 0, statement)
+        rows
+      }
+      val table = faulty(dir)
+      asOther(s"OPTIMIZE $table FULL ZORDER BY (b)")
+      asOther(s"OPTIMIZE $table ZORDER BY (b) DRY RUN")
+      asOther(s"SHOW LAYOUT $table")
+      asOther(s"RECOVER LAYOUT $table")
+      val removed = asOther(s"VACUUM LAYOUT $table RETAIN 0 HOURS")
+        .filter(_.getAs[String]("path").endsWith(own.getName)).map(_.getAs[Boolean]("removed"))
+      assert(removed === Seq(false) && own.exists())
+      assert(bag(read(dir)) === expected)
+      // the first user cleans up
+      sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(!own.exists())
     }
   }
 
