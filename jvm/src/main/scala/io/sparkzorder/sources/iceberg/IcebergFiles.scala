@@ -67,6 +67,16 @@ private[iceberg] final class IcebergFile(
     .map(_.recordCount).sum
 
   override def path: String = file.location
+  /** The same file as a later scan reads it: with the ids that its rows have got meanwhile. */
+  def listedAs(later: IcebergFile): IcebergFile =
+    new IcebergFile(later.file, later.task, folder, columns, layout, isForgotten)
+
+  /** True if the same rows are deleted in both files, which are one file at two times. */
+  def hasDeletesOf(other: IcebergFile): Boolean = {
+    def named(f: IcebergFile) = f.deletes.map(d => (d.location, d.contentOffset)).toSet
+    named(this) == named(other)
+  }
+
   override def bytes: Long = file.fileSizeInBytes
   override def storedRecords: Long = file.recordCount
 

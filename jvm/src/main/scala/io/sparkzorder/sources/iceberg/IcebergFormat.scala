@@ -123,9 +123,11 @@ private[iceberg] final class IcebergFormat(
   private[iceberg] def rows(
       snapshot: IcebergSnapshot,
       session: Session,
-      files: IndexedSeq[IcebergFile]): IcebergRows = {
+      listed: IndexedSeq[IcebergFile]): IcebergRows = {
     // the table may have been altered since the run began
-    check(files)
+    table.refresh()
+    check(listed)
+    val files = withRowIds(listed)
     files.find(_.task.residual != Expressions.alwaysTrue).foreach { f =>
       throw ZOrderErrors.verificationFailed(
         name,
@@ -145,6 +147,18 @@ private[iceberg] final class IcebergFormat(
         throw e
     }
   }
+
+  /** The files with the ids that their rows have now. They differ if the rows got ids since the files were listed. */
+  private def withRowIds(files: IndexedSeq[IcebergFile]): IndexedSeq[IcebergFile] =
+    if (!IcebergRowIds.areNew(files, table.currentSnapshot)) files
+    else {
+      val now = planned(Nil, None, Attempts).files.map(f => f.path -> f).toMap
+      files.map { f =>
+        now.get(f.path).filter(_.hasDeletesOf(f)).map(f.listedAs(_)).getOrElse {
+          throw ZOrderErrors.conflict(name, s"${f.path} was removed, or rows of it were deleted")
+        }
+      }
+    }
 
   /**
    * Refuses ORC and Avro files in a table with row ids. In some versions, Iceberg's readers of these formats give

@@ -169,7 +169,8 @@ private[iceberg] final class IcebergRows(
       // equality deletes that came since then would apply to the new files. But Iceberg might drop these deletes in
       // this commit: it drops deletes that are older than every file that stays. With the number of this commit, such
       // deletes are a conflict.
-      val rewrite = table.newRewrite().validateFromSnapshot(start.snapshotId)
+      val rewrite = IcebergRowIds.guarded(table, files).newRewrite()
+        .validateFromSnapshot(start.snapshotId)
       files.foreach { f =>
         rewrite.deleteFile(f.file)
         // a deletion vector belongs to one data file; other delete files may belong to several

@@ -5,14 +5,22 @@ package io.sparkzorder.sources.iceberg
 
 import scala.collection.JavaConverters._
 
+import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.sparkzorder.SparkLine
+import org.apache.spark.sql.types.IntegerType
+
+import io.sparkzorder.table.OrderingColumn
 
 /** Rows of tables of format version 3 keep their ids, or the table is refused. */
 class IcebergLineageSuite extends IcebergTestBase {
   private val small = "OPTIONS (targetFileSize = '4k')"
 
-  private def lineage(name: String): Map[Any, Int] =
-    bag(spark.table(s"ice.db.$name").select("id", "_row_id", "_last_updated_sequence_number"))
+  private def lineage(name: String, where: String = "true"): Map[Any, Int] =
+    lineage(spark.table(s"ice.db.$name").where(where))
+
+  private def lineage(rows: DataFrame): Map[Any, Int] =
+    bag(rows.select("id", "_row_id", "_last_updated_sequence_number"))
 
   test("row ids and their sequence numbers stay in a table of format version 3") {
     withTables {
@@ -90,6 +98,82 @@ class IcebergLineageSuite extends IcebergTestBase {
         assert(snapshots(name).size === 1)
         assert(orphans(name).isEmpty)
       }
+    }
+  }
+
+  private val old = "TBLPROPERTIES ('format-version' = '2')"
+  private val batches = Map("batchSize" -> "1k")
+
+  private def upgrade(name: String): Unit = {
+    val _ = sql(s"ALTER TABLE ice.db.$name SET TBLPROPERTIES ('format-version' = '3')")
+  }
+
+  test(
+    "the ids that the first batch gives to the rows of an upgraded table stay in later batches") {
+    withTables {
+      create("before", s"PARTITIONED BY (p) $old", files = 2, rows = 400)
+      upgrade("before")
+      create("within", s"PARTITIONED BY (p) $old", files = 2, rows = 400)
+      for (name <- Seq("before", "within")) {
+        var commits = 0
+        var known = Map.empty[Any, Int]
+        optimizeWith(name, table(name), batches) {
+          commits += 1
+          if (commits == 1 && name == "within") upgrade(name)
+          if (commits == 2) known = lineage(name)
+        }
+        assert(commits > 2)
+        assert(known.size === 400)
+        assert(lineage(name) === known, name)
+        assert(bag(spark.table(s"ice.db.$name")) === bag(numbers(0, 400, 1)))
+      }
+    }
+  }
+
+  test("another writer gives ids to the rows of an upgraded table before the commit: a conflict") {
+    withTables {
+      create("before", old, files = 2, rows = 400)
+      upgrade("before")
+      create("within", old, files = 2, rows = 400)
+      for (name <- Seq("before", "within")) {
+        var known = Map.empty[Any, Int]
+        fails("ZORDER_CONFLICT", "ids") {
+          optimizeWith(name, table(name)) {
+            if (name == "within") upgrade(name)
+            numbers(400, 500, 1).writeTo(s"ice.db.$name").append()
+            known = lineage(name)
+          }
+        }
+        assert(lineage(name) === known)
+        assert(orphans(name).isEmpty)
+        assert(metric(optimized(name, s"ZORDER BY (a, b) $small"), "numRows") === 500)
+        assert(lineage(name) === known)
+      }
+    }
+  }
+
+  test("rows of an upgraded table that got ids since the listing are read with the ids") {
+    withTables {
+      create(
+        "t",
+        "TBLPROPERTIES ('format-version' = '2', 'write.delete.mode' = 'merge-on-read')",
+        files = 2,
+        rows = 400)
+      upgrade("t")
+      val session = SparkLine.session(spark)
+      def listed = new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
+        .snapshot(Seq(OrderingColumn(Seq("a"), IntegerType)), None)
+      val (first, second) = (listed, listed)
+      numbers(400, 500, 1).writeTo("ice.db.t").append()
+      val rows = first.rows(session, first.files)
+      try {
+        assert(rows.folders === first.files.map(_.folder).distinct)
+        val now = rows.frame
+        assert(lineage(now) === lineage("t", "id < 400"))
+        assert(now.where("_row_id IS NULL").count() === 0)
+      } finally rows.close()
+      sql("DELETE FROM ice.db.t WHERE id = 3")
+      fails("ZORDER_CONFLICT", "deleted")(second.rows(session, second.files))
     }
   }
 }
