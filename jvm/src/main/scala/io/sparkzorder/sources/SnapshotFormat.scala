@@ -142,8 +142,11 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
 
+  /** False if no plan may be stored, because it holds values of the ordering columns and the table is encrypted. */
+  protected def storesPlans: Boolean = true
+
   override lazy val plans: Option[RegionPlans] =
-    if (columns.isEmpty) None
+    if (columns.isEmpty || !storesPlans) None
     else {
       val conf = SparkLine.session(SparkSession.active).sessionState.newHadoopConf()
       Some(new RegionPlans(new Path(table.location), conf, columns, layoutNames))

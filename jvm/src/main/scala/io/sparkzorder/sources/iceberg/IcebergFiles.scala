@@ -45,6 +45,7 @@ private[iceberg] final class IcebergSnapshot(
   override def columns: Seq[OrderingColumn] = fields.map(_.column)
   override def layoutKey: String = layoutNames.mkString(",")
   override protected def layoutNames: Seq[String] = fields.map(_.id.toString)
+  override protected def storesPlans: Boolean = !format.isEncrypted
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit =
     format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))
@@ -66,7 +67,6 @@ private[iceberg] final class IcebergFile(
   private val deleted = deletes.filter(_.content == FileContent.POSITION_DELETES)
     .map(_.recordCount).sum
 
-  override def path: String = file.location
   /** The same file as a later scan reads it: with the ids that its rows have got meanwhile. */
   def listedAs(later: IcebergFile): IcebergFile =
     new IcebergFile(later.file, later.task, folder, columns, layout, isForgotten)
@@ -77,6 +77,7 @@ private[iceberg] final class IcebergFile(
     named(this) == named(other)
   }
 
+  override def path: String = file.location
   override def bytes: Long = file.fileSizeInBytes
   override def storedRecords: Long = file.recordCount
 

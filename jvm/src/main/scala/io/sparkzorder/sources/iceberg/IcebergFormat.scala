@@ -8,6 +8,7 @@ import scala.collection.JavaConverters._
 import scala.util.control.NonFatal
 
 import org.apache.iceberg.{BaseTable, FileFormat, PartitionSpec, TableProperties, TableUtil}
+import org.apache.iceberg.encryption.PlaintextEncryptionManager
 import org.apache.iceberg.expressions.{Expression => IcebergExpression, Expressions}
 import org.apache.iceberg.spark.SparkSchemaUtil
 import org.apache.iceberg.types.Types
@@ -147,6 +148,14 @@ private[iceberg] final class IcebergFormat(
         throw e
     }
   }
+
+  /**
+   * True if the values of the table must lie in encrypted files only. Iceberg's property asks for that, and so does a
+   * catalog with an encryption of its own.
+   */
+  private[iceberg] def isEncrypted: Boolean =
+    table.properties.containsKey(TableProperties.ENCRYPTION_TABLE_KEY) ||
+      !table.encryption.isInstanceOf[PlaintextEncryptionManager]
 
   /** The files with the ids that their rows have now. They differ if the rows got ids since the files were listed. */
   private def withRowIds(files: IndexedSeq[IcebergFile]): IndexedSeq[IcebergFile] =

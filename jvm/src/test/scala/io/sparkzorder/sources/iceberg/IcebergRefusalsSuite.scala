@@ -74,3 +74,43 @@ class IcebergRefusalsSuite extends IcebergTestBase {
     }
   }
 }
+
+  test("no plan with values of an encrypted table is stored") {
+    withTables {
+      create("t", "TBLPROPERTIES ('format-version' = '3', 'encryption.key-id' = 'key')", files = 8)
+      val bytes = files("t").map(_.fileSizeInBytes).sum
+      fails("ZORDER_PARTITION_TOO_LARGE") {
+        withSQLConf("spark.zorder.batchSize" -> s"${bytes / 2}") {
+          sql(
+            s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) OPTIONS (targetFileSize = '${bytes / 40}')")
+        }
+      }
+      assert(!new File(warehouse, "db/t/_zorder").exists)
+      assert(metric(optimized("t"), "numRows") === 8000)
+      assert(!new File(warehouse, "db/t/_zorder").exists)
+    }
+  }
+
+  test("a directory with the metadata of a catalog is not optimized by its path") {
+    withTables {
+      create("t", files = 2, rows = 100)
+      val metadata = new File(warehouse, "db/t/metadata")
+      def copied(name: String): File = {
+        val copy = new File(metadata, name)
+        Files.copy(new File(metadata, "v1.metadata.json").toPath, copy.toPath)
+        copy
+      }
+      val id = UUID.randomUUID()
+      val statement = s"OPTIMIZE TABLE parquet.`$warehouse/db/t` ZORDER BY (a, b)"
+      for (name <-
+          Seq(s"00002-$id.metadata.json", s"00002-$id.gz.metadata.json", "other.metadata.json")) {
+        val file = copied(name)
+        fails("ZORDER_UNSUPPORTED_TABLE", "iceberg")(sql(statement).collect())
+        assert(snapshots("t").size === 1)
+        assert(file.delete())
+      }
+      // what a commit leaves that was killed
+      copied(s"$id.metadata.json")
+      assert(metric(sql(statement).head(), "numRows") === 100)
+    }
+  }
