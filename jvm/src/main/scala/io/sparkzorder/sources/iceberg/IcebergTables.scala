@@ -34,14 +34,17 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
-  // only for tables without a catalog: `HadoopTables` finds the metadata by file names that no other table has
+  // Only for tables without a catalog. `HadoopTables` finds the metadata by file names that no catalog uses.
   override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {
-      try new HadoopTables(conf).load(path) match {
+      try {
+        if (hasCatalog(path, conf)) None
+        else new HadoopTables(conf).load(path) match {
           case t: BaseTable => Some(new IcebergFormat(t, name, isNamed = false))
           case _ => None
         }
+      }
       // Then the caller refuses the directory, as any directory with the metadata of a table.
       catch { case NonFatal(_) => None }
     }
@@ -83,6 +86,17 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   // on other file systems, a commit needs the lock that is configured for the table's catalog
   private def hasAtomicRename(path: String, conf: Configuration): Boolean =
     Set("file", "hdfs")(new Path(path).getFileSystem(conf).getUri.getScheme)
+
+  /**
+   * True if a catalog commits to the table in the directory. If the table was registered in a catalog, the metadata
+   * that `HadoopTables` finds are those from before.
+   */
+  private def hasCatalog(path: String, conf: Configuration): Boolean = {
+    val metadata = new Path(path, "metadata")
+    metadata.getFileSystem(conf).listStatus(metadata).map(_.getPath.getName)
+      .filter(n => n.contains(".metadata.json") && !n.startsWith("."))
+      .exists(withoutCatalog.findFirstIn(_).isEmpty)
+  }
 
   private def isFit(name: String): Boolean = {
     val version = IcebergBuild.version()
@@ -174,6 +188,11 @@ private object IcebergTables {
 
   // a last name part that begins like this chooses a branch or an older state in Iceberg's catalogs
   private val selector = "^(branch_|tag_|snapshot_id_|at_timestamp_)".r
+
+  // The names of metadata in a table without a catalog: `v1.metadata.json`, also with the suffix of a codec, and the
+  // random name that a commit which was killed leaves. Catalogs write `00001-<random>.metadata.json`.
+  private val withoutCatalog =
+    raw"^(v\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})(\.\w+)?\.metadata\.json(\.\w+)?$$".r
 
   private val known = new KnownReleases("1.10", "1.11", "1.12")
 

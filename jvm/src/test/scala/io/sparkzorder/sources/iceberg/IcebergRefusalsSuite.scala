@@ -3,6 +3,10 @@
 
 package io.sparkzorder.sources.iceberg
 
+import java.io.File
+import java.nio.file.Files
+import java.util.UUID
+
 import org.apache.iceberg.IcebergBuild
 
 /** Tables and clauses that OPTIMIZE refuses, and what the errors advise. */
@@ -73,7 +77,6 @@ class IcebergRefusalsSuite extends IcebergTestBase {
         sql("UNDO LAYOUT ice.db.t"))
     }
   }
-}
 
   test("no plan with values of an encrypted table is stored") {
     withTables {
@@ -114,3 +117,4 @@ class IcebergRefusalsSuite extends IcebergTestBase {
       assert(metric(sql(statement).head(), "numRows") === 100)
     }
   }
+}
