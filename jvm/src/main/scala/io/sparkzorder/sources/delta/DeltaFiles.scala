@@ -11,7 +11,7 @@ import org.apache.spark.sql.{Column, DataFrame, Row, SparkSession}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
-import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
+import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, RowTracking, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.functions.{col, from_json, lit}
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
@@ -19,6 +19,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.scan.OddOffsets
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
@@ -55,6 +56,17 @@ private[delta] final class DeltaSnapshot(
    * The first version that the statement `run` has read. The second of two passes reads a later version.
    */
   def firstVersion(run: String): Long = format.firstVersion(run, state.version)
+
+  /**
+   * Refuses to go on if another writer has turned row tracking on or off since the version was read. The new files were
+   * written for the earlier state. Delta would let their commit stand, but their rows would get new ids.
+   */
+  def checkRowTracking(): Unit = {
+    def isOn(s: Snapshot) = RowTracking.isEnabled(s.protocol, s.metadata)
+    if (isOn(format.current) != isOn(state)) {
+      throw ZOrderErrors.conflict(format.name, "row tracking was turned on or off")
+    }
+  }
 
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
   override protected def layoutNames: Seq[String] = DeltaLayouts.names(columns, state.schema)

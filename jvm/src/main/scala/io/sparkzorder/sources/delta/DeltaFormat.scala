@@ -109,6 +109,7 @@ private[delta] final class DeltaFormat(
       snapshot: DeltaSnapshot,
       session: Session,
       files: IndexedSeq[DeltaFile]): DeltaRows = {
+    snapshot.checkRowTracking()
     val txn = log.startTransaction(catalogTable, Some(snapshot.state))
     new DeltaRows(log, name, snapshot, session, txn, files)
   }

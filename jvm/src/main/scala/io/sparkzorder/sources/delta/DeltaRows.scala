@@ -152,6 +152,12 @@ private[delta] final class DeltaRows(
     val now = System.currentTimeMillis()
     val removed = adds.map(_.removeWithTimestamp(now, false))
     val operation = DeltaOperations.Optimize(snapshot.where.toList, columns, false, None, false)
+    try snapshot.checkRowTracking()
+    catch {
+      case e: Throwable =>
+        abort(staged)
+        throw e
+    }
     try {
       transaction.registerSQLMetrics(active, metrics(added))
       transaction.commit((added ++ removed).toList, operation, commitTags)

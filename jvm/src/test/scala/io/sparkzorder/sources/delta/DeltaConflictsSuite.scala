@@ -8,6 +8,7 @@ import java.nio.file.FileAlreadyExistsException
 
 import org.scalatest.tags.Slow
 
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.IntegerType
 
 import io.sparkzorder.table.OrderingColumn
@@ -111,6 +112,36 @@ class DeltaConflictsSuite extends DeltaTestBase {
       }
       assert(layouts("t") === 2)
       assert(bag(spark.table("t")) === bag(numbers(0, 1000, 1)))
+    }
+  }
+
+  test("row tracking that is enabled during a run is a conflict, and rows keep their ids") {
+    withTables {
+      create("t", "PARTITIONED BY (p)", files = 1, rows = 1000)
+      def track() = sql("ALTER TABLE t SET TBLPROPERTIES ('delta.enableRowTracking' = 'true')")
+      def ids = bag(spark.table("t").selectExpr("id", "_metadata.row_id"))
+      val format = new DeltaFormat(log("t"), None, "t", isNamed = true)
+      val listed = format.snapshot(Seq(OrderingColumn(Seq("a"), IntegerType)), None)
+      var known = Map.empty[Any, Int]
+      var commits = 0
+      fails("ZORDER_CONFLICT", "row tracking") {
+        optimizeWith("t", Map("batchSize" -> "1k")) {
+          commits += 1
+          if (commits == 2) {
+            track()
+            known = ids
+          }
+        }
+      }
+      assert(commits === 2)
+      assert(known.size === 1000)
+      assert(ids === known)
+      assert(orphans("t").isEmpty)
+      fails("ZORDER_CONFLICT", "row tracking") {
+        listed.rows(SparkLine.session(spark), listed.files)
+      }
+      optimizeWith("t")(())
+      assert(ids === known)
     }
   }
 }
