@@ -270,4 +270,22 @@ trait FormatTwoPassesTests extends TableOfFormat with Eventually { this: FormatT
       assert(bag(t) === bag(wide(0, 9000)))
     }
   }
+
+  test("the statement to take back a run of more than two rounds counts no commit of the run as another's") {
+    withTables {
+      val sizes = make()
+      def isDealt = seen.forall(_.dealt.exists(_.region > 0))
+      assert(Try(interrupted(sizes.map)(assert(!isDealt))).isFailure)
+      assert(isDealt)
+      // about half of the regions are too large for this size, and wait until the others are done
+      val regions = seen.groupBy(_.dealt).values.map(_.map(_.bytes).sum).toSeq.sorted
+      val smaller = sizes.copy(batch = (regions(regions.size / 2 - 1) / 1.3).toLong + 1)
+      val before = removedByCommits.size
+      run(smaller, "")
+      assert(waiting === Nil)
+      assert(removedByCommits.size > before + regions.size)
+      val undo = fails("ZORDER_UNSUPPORTED_TABLE")(sql(s"UNDO LAYOUT $named"))
+      assert(!undo.getMessage.contains("of other writers"), undo.getMessage)
+    }
+  }
 }

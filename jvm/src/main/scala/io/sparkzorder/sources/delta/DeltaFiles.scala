@@ -53,9 +53,10 @@ private[delta] final class DeltaSnapshot(
       s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
 
   /**
-   * The first version that the statement `run` has read. The second of two passes reads a later version.
+   * The versions that the statement `run` has read until now, the first one first. If there are several passes, each
+   * reads a later version.
    */
-  def firstVersion(run: String): Long = format.firstVersion(run, state.version)
+  def readVersions(run: String): Seq[Long] = format.readVersions(run, state.version)
 
   /**
    * Refuses to go on if another writer has turned row tracking on or off since the version was read. The new files were

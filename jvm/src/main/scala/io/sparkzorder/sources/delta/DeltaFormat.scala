@@ -30,10 +30,11 @@ private[delta] final class DeltaFormat(
     override val isNamed: Boolean)
     extends SnapshotFormat {
 
-  private val firstVersions = new ConcurrentHashMap[String, Long]
+  private val readVersions = new ConcurrentHashMap[String, Seq[Long]]
 
-  private[delta] def firstVersion(run: String, version: Long): Long =
-    firstVersions.computeIfAbsent(run, _ => version)
+  /** Notes that a statement has read a version, and returns all versions that it has read, the first one first. */
+  private[delta] def readVersions(run: String, version: Long): Seq[Long] =
+    readVersions.merge(run, Seq(version), (before, now) => (before ++ now).distinct)
 
   def current: Snapshot = log.update(catalogTableOpt = catalogTable)
 
@@ -56,7 +57,7 @@ private[delta] final class DeltaFormat(
     val now = current
     DeltaLayouts.versionsOfLastRun(now).map { versions =>
       val before = versions.min
-      // all commits of a pass have read the same version, so two versions tell the commits of this run from others
+      // the versions that the batches have read tell the commits of this run from others
       val since = log.history.getHistory(Some((now.version - before).toInt))
       val others =
         since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.exists(versions(_))))

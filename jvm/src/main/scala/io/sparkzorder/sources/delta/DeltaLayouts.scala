@@ -35,7 +35,7 @@ private[delta] object DeltaLayouts {
   // the first version that the statement has read
   private val ReadVersion = "zorder.readVersion"
   private val Table = "zorder.table"
-  // the version that the batch has read; in the second of two passes, a later version than the first one
+  // all versions that the statement has read until this batch, because each pass reads a later version
   private val BatchVersion = "zorder.batchVersion"
   private val Plan = "zorder.plan"
   private val Region = "zorder.region"
@@ -94,14 +94,14 @@ private[delta] object DeltaLayouts {
   /**
    * The tags of a new file.
    *
-   * @param read the snapshot that the batch has read
-   * @param first the first version that the statement has read
+   * @param table the id of the table
+   * @param versions the versions that the statement has read until now, the first one first
    */
-  def tags(layout: LayoutTag, read: Snapshot, first: Long): Map[String, String] =
+  def tags(layout: LayoutTag, table: String, versions: Seq[Long]): Map[String, String] =
     keys.write(layout) ++ Map(
-      ReadVersion -> first.toString,
-      BatchVersion -> read.version.toString,
-      Table -> read.metadata.id)
+      ReadVersion -> versions.head.toString,
+      BatchVersion -> versions.mkString(","),
+      Table -> table)
 
   /** A new file of a layout in two passes, with tags for the pass that wrote the file. */
   def withPass(add: AddFile, pass: PlannedPass): AddFile = {
@@ -141,13 +141,14 @@ private[delta] object DeltaLayouts {
     layout.fold(0L)(l => UUID.fromString(l.run).getMostSignificantBits)
 
   /**
-   * The first version that the last run read, and the version that its newest batch read. Tags that CLONE has copied
-   * from another table do not count, because they have versions of that table.
+   * The versions that the last run read until its newest batch. Tags that CLONE has copied from another table do not
+   * count, because they have versions of that table.
    */
   def versionsOfLastRun(snapshot: Snapshot): Option[Set[Long]] =
     newest(snapshot, col("tags").getItem(Table) === snapshot.metadata.id).flatMap { tags =>
-      def version(key: String) = tags.get(key).flatMap(v => Try(v.toLong).toOption)
-      version(ReadVersion).map(first => Set(first) ++ version(BatchVersion))
+      def versions(key: String) =
+        tags.get(key).toSeq.flatMap(_.split(',')).flatMap(v => Try(v.toLong).toOption)
+      versions(ReadVersion).headOption.map(first => Set(first) ++ versions(BatchVersion))
     }
 
   /** The tags of the newest file among those that a run has written and that meet `where`. */

@@ -140,10 +140,10 @@ private[delta] final class DeltaRows(
   /** Replaces the files by one commit, which says that it changes no data. */
   override protected def commit(staged: StagedFiles[DeltaFile], layout: LayoutTag): Unit = {
     val active = SparkSession.active
-    val state = snapshot.state
     val columns = snapshot.columns.map(_.name).toList
     val strategy = ZOrderStrategy(active, columns)
-    val tags = DeltaLayouts.tags(layout, state, snapshot.firstVersion(layout.run))
+    val versions = snapshot.readVersions(layout.run)
+    val tags = DeltaLayouts.tags(layout, snapshot.state.metadata.id, versions)
     val added = staged.files.map { f =>
       // Delta's own method marks `dataChange = false`, because the constructor differs between versions
       val add = strategy.tagAddFile(f.add, DummyBinInfo())
