@@ -69,6 +69,18 @@ private[delta] final class DeltaSnapshot(
     }
   }
 
+  /** See [[DeltaZone]]. */
+  def zoneOfFolders(of: Seq[DeltaFile], ofSession: String): String =
+    new DeltaZone(format.name, state.metadata).of(of.flatMap(_.partitionTimes), ofSession)
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = {
+    val session = SparkLine.session(SparkSession.active).sessionState.conf
+    val all = batches.flatten.map(_.asInstanceOf[DeltaFile])
+    if (!all.exists(_.isZoneless)) {
+      val _ = zoneOfFolders(all, session.sessionLocalTimeZone)
+    }
+  }
+
   override def layoutKey: String = DeltaLayouts.key(columns, state.schema)
   override protected def layoutNames: Seq[String] = DeltaLayouts.names(columns, state.schema)
 

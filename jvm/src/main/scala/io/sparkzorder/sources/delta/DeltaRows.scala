@@ -3,13 +3,11 @@
 
 package io.sparkzorder.sources.delta
 
-import java.util.{ConcurrentModificationException, TimeZone}
+import java.util.ConcurrentModificationException
 import java.util.concurrent.{CompletableFuture, TimeUnit}
 
 import scala.util.Try
 import scala.util.control.NonFatal
-
-import org.apache.hadoop.util.VersionUtil
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.SparkSession
@@ -99,15 +97,15 @@ private[delta] final class DeltaRows(
 
   /**
    * Runs a write of Delta so that partition values of type TIMESTAMP do not change: a value with a zone stays the same
-   * instant, and a value without a zone stays the same text.
+   * instant, and a value without a zone stays the same text. Delta reads the values from the names of folders, which
+   * show the time in a zone.
    */
   private def withTimesAsRead[A](body: => A): A = {
     val isZoneless = files.exists(_.isZoneless)
     val zone = session.sessionState.conf.sessionLocalTimeZone
     session.conf.set(DeltaRows.UtcPartitions, (!isZoneless).toString)
-    val hasInstants = !isZoneless && files.exists(_.partitionTimes.nonEmpty)
-    if (hasInstants && DeltaRows.readsFoldersInZoneOfJvm) {
-      session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, TimeZone.getDefault.getID)
+    if (!isZoneless && files.exists(_.partitionTimes.nonEmpty)) {
+      session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, snapshot.zoneOfFolders(files, zone))
     }
     try body
     finally session.conf.set(SQLConf.SESSION_LOCAL_TIMEZONE.key, zone)
@@ -240,12 +238,6 @@ private[delta] final class DeltaRows(
 
 private object DeltaRows {
   val UtcPartitions = "spark.databricks.delta.write.utcTimestampPartitionValues"
-
-  /**
-   * Spark names the folder of a partition by a timestamp in the time zone of the session. Delta before 4.1 reads
-   * the name in the time zone of the JVM, and so gets another instant where the zones differ.
-   */
-  def readsFoldersInZoneOfJvm: Boolean = VersionUtil.compareVersions(io.delta.VERSION, "4.1.0") < 0
 }
 
 /**

@@ -273,6 +273,36 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
+  test("an hour that the zone of the session repeats at the end of summer time") {
+    val zone = "spark.sql.session.timeZone"
+    // in Los Angeles, 08:00 and 09:00 of UTC are both 01:00
+    def insert(name: String, columns: String) = inConf(zone -> "UTC") {
+      sql(s"CREATE TABLE $name (id BIGINT, a INT, b INT, p TIMESTAMP$columns) USING delta PARTITIONED BY (p)")
+      sql(s"INSERT INTO $name (id, a, b, p) SELECT id, int(id % 30), int(id % 7), " +
+        "timestamp'2024-11-03 08:00:00' + make_interval(0, 0, 0, 0, int(id % 2)) FROM range(0, 80, 1, 2)")
+    }
+    withTables {
+      insert("t", "")
+      def partitions = files("t").map(_.partitionValues.values.head).toSet
+      val texts = partitions
+      assert(texts.size === 2 && texts.forall(_.endsWith("Z")))
+      inConf(zone -> "America/Los_Angeles")(optimized("t"))
+      assert(partitions === texts && layouts("t") === 1)
+      // the expressions of a table may depend on the zone
+      insert("u", ", h INT GENERATED ALWAYS AS (hour(p))")
+      if (!DeltaZone.readsFoldersInZoneOfJvm) {
+        inConf(zone -> "America/Los_Angeles") {
+          for (end <- Seq("DRY RUN", "")) {
+            fails("ZORDER_UNSUPPORTED_TABLE", "America/Los_Angeles", "UTC") {
+              sql(s"OPTIMIZE TABLE u ZORDER BY (a, b) $end").collect()
+            }
+          }
+        }
+      }
+      inConf(zone -> "UTC")(optimized("u"))
+    }
+  }
+
   test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
