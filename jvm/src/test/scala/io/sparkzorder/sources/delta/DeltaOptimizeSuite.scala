@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.delta
 
+import java.util.TimeZone
+
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.delta.DeltaOperations
@@ -275,31 +277,40 @@ class DeltaOptimizeSuite extends DeltaTestBase {
 
   test("an hour that the zone of the session repeats at the end of summer time") {
     val zone = "spark.sql.session.timeZone"
+    val losAngeles = "America/Los_Angeles"
+    def inJvm(id: String)(body: => Any): Unit = {
+      val before = TimeZone.getDefault
+      TimeZone.setDefault(TimeZone.getTimeZone(id))
+      try { val _ = body }
+      finally TimeZone.setDefault(before)
+    }
     // in Los Angeles, 08:00 and 09:00 of UTC are both 01:00
-    def insert(name: String, columns: String) = inConf(zone -> "UTC") {
-      sql(s"CREATE TABLE $name (id BIGINT, a INT, b INT, p TIMESTAMP$columns) USING delta PARTITIONED BY (p)")
-      sql(s"INSERT INTO $name (id, a, b, p) SELECT id, int(id % 30), int(id % 7), " +
+    def make(name: String): Unit = inConf(zone -> "UTC") {
+      sql(
+        s"CREATE TABLE $name (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
+      sql(s"INSERT INTO $name SELECT id, int(id % 30), int(id % 7), " +
         "timestamp'2024-11-03 08:00:00' + make_interval(0, 0, 0, 0, int(id % 2)) FROM range(0, 80, 1, 2)")
     }
-    withTables {
-      insert("t", "")
-      def partitions = files("t").map(_.partitionValues.values.head).toSet
-      val texts = partitions
-      assert(texts.size === 2 && texts.forall(_.endsWith("Z")))
-      inConf(zone -> "America/Los_Angeles")(optimized("t"))
-      assert(partitions === texts && layouts("t") === 1)
-      // the expressions of a table may depend on the zone
-      insert("u", ", h INT GENERATED ALWAYS AS (hour(p))")
-      if (!DeltaZone.readsFoldersInZoneOfJvm) {
-        inConf(zone -> "America/Los_Angeles") {
-          for (end <- Seq("DRY RUN", "")) {
-            fails("ZORDER_UNSUPPORTED_TABLE", "America/Los_Angeles", "UTC") {
-              sql(s"OPTIMIZE TABLE u ZORDER BY (a, b) $end").collect()
-            }
-          }
+    def refused(name: String, setting: String): Unit =
+      for (end <- Seq("DRY RUN", "")) {
+        fails("ZORDER_UNSUPPORTED_TABLE", losAngeles, s"UTC for $setting") {
+          sql(s"OPTIMIZE TABLE $name ZORDER BY (a, b) $end").collect()
         }
       }
-      inConf(zone -> "UTC")(optimized("u"))
+    val isOfJvm = DeltaZone.readsFoldersInZoneOfJvm
+    withTables {
+      inJvm("UTC")(make("t"))
+      def partitions = files("t").map(_.partitionValues.values.head).toSet
+      val texts = partitions
+      assert(texts === Set("2024-11-03T08:00:00.000000Z", "2024-11-03T09:00:00.000000Z"))
+      if (isOfJvm) inJvm(losAngeles)(inConf(zone -> "UTC")(refused("t", "-Duser.timezone")))
+      inJvm(if (isOfJvm) "UTC" else losAngeles)(inConf(zone -> losAngeles)(optimized("t")))
+      assert(partitions === texts && layouts("t") === 1)
+      // the expressions of a table may depend on the zone
+      inJvm("UTC")(make("u"))
+      sql("ALTER TABLE u ADD CONSTRAINT c CHECK (hour(p) < 24)")
+      if (!isOfJvm) inConf(zone -> losAngeles)(refused("u", zone))
+      inJvm("UTC")(inConf(zone -> "UTC")(optimized("u")))
     }
   }
 
