@@ -12,7 +12,8 @@ from spark_zorder.session import EXTENSION
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-# over Spark Connect the question is a round trip to the server, so the answer is kept
+# sessions that are known to have the extension: over Spark Connect, asking costs a round trip to
+# the server
 _have_extension: "WeakSet[SparkSession]" = WeakSet()
 
 
@@ -40,7 +41,10 @@ def _options(spark_version: str) -> str:
     try:
         (jar, *_) = _jars.of_session(_jars.line_of(spark_version)).values()
     except LookupError as error:
-        return f"a jar of its line ({error})"
+        return (
+            f"the spark-zorder jar for Spark {spark_version} and "
+            f"spark.sql.extensions={EXTENSION} ({error})"
+        )
     return f"--jars {jar} --conf spark.sql.extensions={EXTENSION}"
 
 

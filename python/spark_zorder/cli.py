@@ -49,7 +49,9 @@ def _jar(spark: str | None, scala: str | None) -> str:
             return str(_jars.find_for_pyspark())
         return str(_jars.find(_jars.pyspark_line(), scala))
     except ImportError:
-        raise LookupError("pyspark is not installed here: name the row, --spark 4.1") from None
+        raise LookupError(
+            "pyspark is not installed here, so name the Spark line, for example --spark 4.1"
+        ) from None
 
 
 def _check_here() -> int:

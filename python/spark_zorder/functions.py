@@ -34,10 +34,10 @@ __all__ = [
 
 
 def hilbert(*cols: "Column | str") -> "Column":
-    """Compute each row's Hilbert index: rows near each other in every column get near indices.
+    """Compute each row's Hilbert index: rows with close indices are close in every column.
 
     The function ranks the values of each column as `zorder` does, and numbers the points along the
-    Hilbert curve. The curve never jumps: consecutive rows are near each other in every column.
+    Hilbert curve. The curve never jumps: consecutive points of the curve are neighbours.
 
     Parameters
     ----------
@@ -47,7 +47,8 @@ def hilbert(*cols: "Column | str") -> "Column":
     Returns
     -------
     Column
-        BIGINT, 0 or more; never NULL. With one column, the result orders rows as the column does.
+        BIGINT, 0 or more; never NULL. With one column, the result never decreases as the column
+        increases, but different values can share a result.
 
     Raises
     ------
@@ -173,7 +174,7 @@ def range_partition_id(
 
 
 def zorder(*cols: "Column | str") -> "Column":
-    """Compute each row's Z-value: rows near each other in every column get near values.
+    """Compute each row's Z-value: rows with close Z-values are mostly close in every column.
 
     The function ranks the values of each column among the rows of the query, so columns of any type
     and range have equal weight. One job samples the rows for all columns.
@@ -186,7 +187,8 @@ def zorder(*cols: "Column | str") -> "Column":
     Returns
     -------
     Column
-        BIGINT, 0 or more; never NULL. With one column, the result orders rows as the column does.
+        BIGINT, 0 or more; never NULL. With one column, the result never decreases as the column
+        increases, but different values can share a result.
 
     Raises
     ------

@@ -96,9 +96,10 @@ object functions {
     call_function("range_partition_id", column, bounds)
 
   /**
-   * The Hilbert index of the columns' range ids. Clusters like `zorder`; in addition, two rows that
-   * follow each other in the order of the index have similar values in every column.
+   * The Hilbert index of the columns' range ids. Clusters like `zorder`. In addition, the curve never jumps:
+   * consecutive points of the curve are neighbours, so rows with close indices have similar ranks in every column.
    *
+   * With one column, the result never decreases as the column increases, but different values can share a result.
    * For one column with the values 7 and 7, both indices are 32768. NULL has range id 0. Spark
    * samples the input of an operator once for all calls in that operator. Does not work in streams.
    *
@@ -111,8 +112,9 @@ object functions {
 
   /**
    * The Z-value of the columns' range ids: `df.sort(zorder($"a", $"b"))` clusters by both columns
-   * equally.
+   * equally. Rows with close Z-values mostly have similar ranks in every column.
    *
+   * With one column, the result never decreases as the column increases, but different values can share a result.
    * For one column with the values 7 and 7, both Z-values are 32768. NULL has range id 0. Spark
    * samples the input of an operator once for all calls in that operator. Does not work in streams.
    *

@@ -29,14 +29,14 @@ private[sparkzorder] final class FolderGridBuilder(
     stop: Int = 1,
     regions: Option[FolderGrid] = None) {
 
-  // with the values at which the regions were cut, so that these cuts have ranks
+  // the columns of the sample. The values at which the regions were cut are added, so that these cuts have ranks
   private lazy val ranked: IndexedSeq[RankedColumn] = regions match {
     case None => sample.ranked
     case Some(grid) =>
       sample.ranked.zipWithIndex.map { case (r, c) => r.withValues(TopCuts.keysOf(grid, c)) }
   }
 
-  // the same ranks, with the shares of all rows of the folder
+  // the same columns; their shares are of all rows of the folder, and not only of the rows that the grid places
   private lazy val measured: IndexedSeq[RankedColumn] =
     if (kept.isEmpty) ranked
     else ranked.zip(kept).map { case (column, files) => column.among(rows, files) }

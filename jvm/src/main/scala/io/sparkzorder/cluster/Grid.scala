@@ -10,8 +10,8 @@ import io.sparkzorder.ordering.BoundsIndex
 /**
  * One ordering column of a folder, with all that is needed to place rows by it.
  *
- * @param bounds the values that separate the slots of the column: every cut of the column, and enough other
- *   values to tell the rows of a cell apart
+ * @param bounds the values that divide the column into slots ([[CutTree]] explains a slot): every cut of the
+ *   column, and enough other values to tell the rows of a cell apart
  * @param midRanks the mid-rank of NULL, then of every slot, in units of 2^-30. The mid-rank is the share of the
  *   rows below a slot, plus half of the share of the rows in the slot
  */
@@ -56,7 +56,7 @@ private[sparkzorder] final case class Grid(
   /** Number of files of all folders. */
   val files: Int = folders.flatten.map(_.files).sum
 
-  /** The region that each file lies in. */
+  /** The region that each file lies in, see [[Cell]]. */
   def regionOfFile: IndexedSeq[Int] = {
     val regions = new Array[Int](files)
     for (folder <- folders.flatten; c <- folder.cells; i <- 0 until c.files) {
@@ -182,7 +182,8 @@ private[sparkzorder] object CutTree {
  * @param files the number of its files: 1, or more if one combination of values has more rows than a file. A
  *   hash then spreads the rows over the files
  * @param box the box of its sampled rows
- * @param region the region of which the cell is a part
+ * @param region the number of the region of which the cell is a part. The plan of two passes divides a folder into
+ *   regions. 0 for any other folder
  */
 private[sparkzorder] final case class Cell(
     rows: Double,
@@ -218,7 +219,8 @@ private[sparkzorder] object CellFiles {
 
   /**
    * A cell of less than half a file shares the file of a neighbour if both together have at most one and a half
-   * times the wanted size. Such small cells lie beside a value of many rows, where no better cut avoids them.
+   * times the wanted size. A small cell is left over where a value with many rows lies beside few other rows: rows of
+   * one value are not divided by a cut.
    *
    * @param leaves the cells in the order of the cuts
    * @param rows the number of rows of the folder

@@ -23,8 +23,8 @@ private[sparkzorder] object Settings {
     text(
       "columns",
       None,
-      "Ordering columns of the table, separated by commas: the declared order of writes, and the " +
-        "columns of OPTIMIZE without ZORDER BY.",
+      "Ordering columns of the table, separated by commas: the declared order of writes. " +
+        "OPTIMIZE without ZORDER BY uses them if the table has no layout yet.",
       Set(Table))
 
   val Weights: Setting[String] =
@@ -67,7 +67,8 @@ private[sparkzorder] object Settings {
     oneOf(
       "verify",
       Seq("footer", "full"),
-      "How OPTIMIZE compares the rewritten files with their inputs before the commit.",
+      "How OPTIMIZE compares the rewritten files with their inputs before the commit. footer: by " +
+        "their footers. full: by a checksum over all columns, too.",
       Everywhere)
 
   val TimestampType: Setting[String] =
@@ -75,7 +76,7 @@ private[sparkzorder] object Settings {
       "timestampType",
       Seq("micros", "preserve"),
       "Type of rewritten INT96 columns. micros: TIMESTAMP_MICROS, which has min/max. preserve: " +
-        "INT96, the default for tables in Hive's format.",
+        "INT96. Tables in Hive's format have preserve as their default.",
       Everywhere)
 
   val AllowTypeChange: Setting[Boolean] =
@@ -145,8 +146,9 @@ private[sparkzorder] object Settings {
     text(
       "index.values",
       None,
-      "Columns whose values the skipping index holds, separated by commas. It counts where the index " +
-        "has no list of its own yet.",
+      "Columns whose values the skipping index holds, separated by commas. A new index takes " +
+        "this list, unless CREATE ZORDER INDEX names another. REFRESH ZORDER INDEX takes it if " +
+        "the index has no list yet. An index that has a list keeps it.",
       Set(Table))
 
   val Order: Setting[String] =
@@ -171,8 +173,8 @@ private[sparkzorder] object Settings {
       "How rows are ordered when they are written into a table with a declared order. sort: each " +
         "task sorts its rows. cells: one shuffle deals the rows to the cells of the grid that the " +
         "last OPTIMIZE has left. sampled: one shuffle deals the rows by a sample of themselves, for " +
-        "which the rows are read twice. auto: cells for a write of at least four files. none: rows " +
-        "are written as they come.",
+        "which the rows are read twice. auto: cells for a write of at least four files if a grid " +
+        "is stored, else sort. none: rows are written as they come.",
       Set(Session, Table),
       since = "0.2.0")
 

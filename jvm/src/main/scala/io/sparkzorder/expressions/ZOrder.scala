@@ -23,7 +23,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
 @ExpressionDescription(
   usage =
     """
-    _FUNC_(col1, col2, ...) - Returns the Z-value of a row, a BIGINT of at least 0. The Z-value is computed from the ranks of the columns' values among the rows of the query. Rows with similar values in every column get similar Z-values, so sorting by the Z-value clusters by all columns equally.
+    _FUNC_(col1, col2, ...) - Returns the Z-value of a row, a BIGINT of at least 0. The Z-value is computed from the ranks of the columns' values among the rows of the query. Rows with close Z-values mostly have similar ranks in every column, so sorting by the Z-value clusters by all columns equally.
   """,
   arguments = """
     Arguments:

@@ -209,9 +209,7 @@ private[sparkzorder] object RecordCheck {
     }
     if (record.retainMs < 0) wrong(s"its retention is ${record.retainMs}")
     if (record.changes == null || record.changes.contains(null)) wrong("it has no changes")
-    if (record.undone == null || !record.undone.forall(isRun)) {
-      wrong(s"the run ${record.undone} that it undoes is not an id of a run")
-    }
+    checkUndone(record.undone)
     if (record.kind == Record.Undo && record.undone.isEmpty) wrong("it undoes no run")
     if (record.suffix == null ||
       record.commitsRun && !Suffix.matcher(record.suffix).matches()) {
@@ -232,6 +230,12 @@ private[sparkzorder] object RecordCheck {
     record
   }
 
+  private def checkUndone(undone: Option[String]): Unit = {
+    if (undone == null) wrong("the run that it undoes is null")
+    undone.filterNot(isRun).foreach(r =>
+      wrong(s"the run $r that it undoes is not an id of a run"))
+  }
+
   /**
    * Checks the form of the plan's id, because the id becomes a file name. The plan itself is not checked: with a
    * wrong plan the rows are only laid out badly.
@@ -249,9 +253,7 @@ private[sparkzorder] object RecordCheck {
     if (intent == null || !isRun(intent.run)) wrong("it names no run")
     if (intent.folders == null || !intent.folders.forall(isFolder))
       wrong("it names something that is not a folder of the table")
-    if (intent.undone == null || !intent.undone.forall(isRun)) {
-      wrong(s"the run ${intent.undone} that it undoes is not an id of a run")
-    }
+    checkUndone(intent.undone)
     intent
   }
 

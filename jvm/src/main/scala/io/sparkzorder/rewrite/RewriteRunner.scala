@@ -181,8 +181,8 @@ private[sparkzorder] class RewriteRunner(
   }
 
   /**
-   * Runs a step of planning that reads files. If it fails because a file was changed since it was listed,
-   * the failure becomes a conflict, which ends only the batch of the file.
+   * Runs a step of planning that reads files. In two passes, a failure because a file was changed since it was listed
+   * becomes a conflict, which ends only the batch of the file. With one pass, the failure is thrown as it is.
    */
   private def reading[T](plan: RewritePlan, batch: Batch)(body: => T): T =
     try body

@@ -61,8 +61,8 @@ private[sparkzorder] final class FolderShadow(
           }
         }
       }
-      // A step is broken if a hidden file is missing that it added and that is to be read. A file that a later step
-      // has replaced is not read, so it may be deleted.
+      // A step is broken if a hidden file that readers would read is missing, and the step has added this file. A file
+      // that a later step has replaced is not read, so it may be deleted.
       val broken = addedBy.collect {
         case (name, i) if !files(name).shadow.exists { case (s, a) => isThere(s, a) } => i
       }.toSet

@@ -121,7 +121,7 @@ private[sparkzorder] final class Leftovers(
       // if two folders were exchanged, the directory has the copy of the other folder's change
       if (isItsOwn) record.changes.find(_.folder == folder)
       else copyIn(path, record.run).map(_.changes.head)
-    // without a record or a copy of the change, nothing proves its replaced files, if there are any
+    // if neither the record nor a copy has the change, no replaced file of the directory can be proven
     change.fold(!hasOld(path))(evidence.holds(folder, _, number))
   }
 
@@ -237,8 +237,8 @@ private[sparkzorder] object Leftover {
   case object Retained extends Kind("retained", stays = false)
 
   /**
-   * Replaced files that may be the only copy of rows, because a file that took their place is missing or
-   * damaged.
+   * Replaced files that may be the only copy of rows, because a file that took their place is missing or damaged.
+   * Also all files of a run that has replaced files and has no record any more.
    */
   case object Unproven extends Kind("unproven", stays = true)
 

@@ -298,7 +298,11 @@ private[sparkzorder] object Operand {
         })
     }
 
-  /** The call in an expression that has `part` as an argument; Left if several different calls have it. */
+  /**
+   * The call in an expression that has `part` as an argument. If a beginning of `part` contains every other such call,
+   * as in `substring(t, 1, instr(t, ' '))`, the call is that beginning. Left if there is no call, or if several
+   * different calls remain.
+   */
   private def onlyCallOf(part: Expression, e: Expression): Either[String, Expression] = {
     val calls = e.collect { case f if f.children.exists(_.semanticEquals(part)) => f }
     calls.find(TextFunctions.isBeginning(_, part)).filter(isAllOf(part, e, _)).map(Seq(_))

@@ -46,7 +46,7 @@ private[sparkzorder] final class TableColumns(
         case Some(field) if isChar(field.metadata) || isChar(a.metadata) =>
           Left(s"${a.name} is a CHAR column, which is compared with padding")
         case Some(field) =>
-          // the attribute may have the default, too: Spark drops it from a field that it has pruned
+          // the default is looked for in both places, because Spark drops it from the metadata of a pruned field
           val hasDefault = Seq(field.metadata, a.metadata)
             .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
           Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
@@ -85,8 +85,8 @@ private[predicate] final class Nullability(columns: TableColumns) {
   def isNeverNull(e: Expression): Boolean = !isNullable(e, columnsAre = true)
 
   /**
-   * Columns of which at least one is NULL in each row in which the expression is NULL. None if there may be other
-   * rows: `a / b` is NULL also where `b` is 0.
+   * Columns such that in every row where the expression is NULL, at least one of these columns is NULL, too. None if
+   * there may be other rows: `a / b` is NULL also where `b` is 0.
    */
   def columnsOf(e: Expression): Option[Seq[Expression]] =
     if (isNullable(e, columnsAre = false)) None else Some(columnsIn(e))

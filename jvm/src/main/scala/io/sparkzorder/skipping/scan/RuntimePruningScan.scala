@@ -116,9 +116,9 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
   @transient private var lastResolved: Option[(Option[String], Option[ResolvedScan])] = None
 
   /**
-   * The scan with the values of the subqueries, which Spark runs before it runs this node. A plan may be
-   * executed several times. A filter whose keys come from a second run of a join side is usable only in the
-   * execution of that second run, so the scan is then resolved again for each execution.
+   * The scan with the values of the subqueries, which Spark runs before it runs this node. A plan may be executed
+   * several times. For the keys of a filter, Spark may run a side of a join once more. Such keys are usable only in the
+   * execution in which that run took place. So with such a filter, the scan is resolved again for each execution.
    */
   private def resolved: Option[ResolvedScan] = synchronized {
     val now = ListingsOfExecution.executionOf(sparkContext)
@@ -159,8 +159,8 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
     checked(resolved.fold(super.doExecuteColumnar())(_.batches))
 
   /**
-   * The rows, or an error where a later run of OPTIMIZE has replaced a file of a scan that ignores missing
-   * files.
+   * The rows. If the scan ignores missing files, a task fails when a later run of OPTIMIZE has replaced a file of the
+   * scan. See [[CheckedFiles]].
    */
   private def checked[T: ClassTag](rows: RDD[T]): RDD[T] = {
     val settings = new RelationConf(relation)
@@ -174,8 +174,8 @@ private[sparkzorder] trait RuntimePruningScan extends FileSourceScanExec {
    * Leaves out the filters by keys of joins, so that scans with different such filters can be equal. When
    * adaptive execution makes a stage, such a filter gets the keys of a broadcast, and Spark drops the filter if
    * there is no broadcast at that moment. So two equal parts of a query may end with different filters. Their
-   * scans still count as equal if their file indexes have the same [[KeysOfJoin]]: the rows by which the scans
-   * differ have none of the keys, so the join of either part drops these rows.
+   * scans still count as equal if their file indexes have the same [[KeysOfJoin]]. A row that only one of the scans
+   * returns does not match any key, so the join drops this row in either part.
    */
   override def doCanonicalize(): FileSourceScanExec = {
     val planned = dataFilters.filterNot(RuntimeFilters.isOfJoin)

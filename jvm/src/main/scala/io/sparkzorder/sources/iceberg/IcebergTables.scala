@@ -34,7 +34,8 @@ private[sparkzorder] final class IcebergTables extends FormatOpener with Logging
   override def open(table: Table, name: String, identifier: String): Option[SnapshotFormat] =
     if (isFit(name)) Some(own(table, name, identifier)) else None
 
-  // Only for tables without a catalog. `HadoopTables` finds the metadata by file names that no catalog uses.
+  // Only for tables in a directory, without a catalog that knows the current file. `HadoopTables` finds metadata whose
+  // files are named by version, as v1.metadata.json.
   override def openPath(path: String, name: String, conf: Configuration): Option[SnapshotFormat] =
     if (!isFit(name) || !hasAtomicRename(path, conf)) None
     else {

@@ -85,7 +85,8 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
 
   /**
    * Deletes the files of failed task attempts, such as attempts that died with their executor. Called after the
-   * commit; in place, also after the publish, because all files that are still hidden count as failed then.
+   * commit. A run that gives its files visible names calls this after the publish: then every new file that is still
+   * hidden is of a failed attempt.
    */
   def sweep(committed: Record): Unit =
     try {

@@ -40,7 +40,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   override def path: String = table.root.toString
 
-  override def canPlan: Boolean = true
+  override def allowsTwoPasses: Boolean = true
 
   override def check(): Unit = table.checkInPlace()
 
@@ -113,7 +113,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     hidden.complete(output.footers, record)
     isCommitting = true
     val number = phases("commit") {
-      committer.commit(record, () => recheck(rows), recovery.lastPublished)
+      committer.commit(record, () => recheck(rows), recovery.lastAtStart)
     }
     isCommitting = false
     logInfo(s"run $runId on $name committed as record $number")

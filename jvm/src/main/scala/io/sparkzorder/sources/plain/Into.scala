@@ -138,7 +138,7 @@ private[plain] final class Into(
   private def requireUntouched(): Unit =
     // The records of all folders count, and not only those of the listed folders: a folder was not listed
     // if all its files were moved out at that moment.
-    TableLog.read(table.state).after(recovery.lastPublished) match {
+    TableLog.read(table.state).after(recovery.lastAtStart) match {
       case Some(newer) => newer.map(_._2).find(_.exchangesFiles).foreach { r =>
           conflict(s"run ${r.run} exchanged files while they were being copied")
         }

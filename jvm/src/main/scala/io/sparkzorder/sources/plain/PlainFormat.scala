@@ -94,8 +94,8 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 private[plain] final class Recovery(table: TableState, startMs: Long) extends Logging {
   private var last = 0L
 
-  /** Number of the last record when [[run]] read the records; 0 without records. */
-  def lastPublished: Long = last
+  /** The number of the last record when [[run]] began; 0 without records. Later records are checked for conflicts. */
+  def lastAtStart: Long = last
 
   /** True when a run was committed and is not published yet. */
   def isNeeded: Boolean = TableLog.read(table.state).unfinished.nonEmpty
@@ -111,7 +111,7 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
     logOtherRuns()
   }
 
-  /** Deletes retained files whose time is over, and records that nothing needs any more. */
+  /** Deletes retained files whose time is over, and the files of records that nothing needs any more. */
   def removeExpired(): Unit = {
     new Retention(table.state).removeExpired(startMs)
     new Checkpoints(table.state, startMs).writeIfDue()
@@ -149,8 +149,11 @@ private[plain] trait PlainCommitter {
   /** Which hidden files of shadows are listed among the files that the run may replace. */
   def listing: ShadowUse = ShadowUse.Off
 
-  /** True if a run may leave a folder half laid out, between two passes, for a later run to continue. */
-  def canPlan: Boolean = false
+  /**
+   * True if a folder larger than a batch may be laid out in two passes. Between the passes, the folder is half laid
+   * out, and a later run may continue.
+   */
+  def allowsTwoPasses: Boolean = false
 
   /** Parts of a sentence that the committer adds to the reason in the result row. */
   def remarks: Seq[String] = Nil

@@ -73,7 +73,7 @@ private[plain] final class PlainSnapshot(
   override def isPartitioned: Boolean = listed.partitionSchema.nonEmpty
 
   override def plans: Option[RegionPlans] =
-    if (committer.canPlan) Some(new PlansOfTable(table, inputs)) else None
+    if (committer.allowsTwoPasses) Some(new PlansOfTable(table, inputs)) else None
 
   override def leftOut: Seq[String] = listed.outside.map(o =>
     s"partition ${o.spec} was left out: it lies outside the table at ${o.location}")

@@ -147,7 +147,7 @@ private[schema] object PandasKey extends KnownKey {
 /**
  * The key that makes a Parquet file a GeoParquet file. The bounding boxes and the types of the geometries of
  * all files are joined. A file may have no box, and an empty list of types means that the types are not known.
- * All other members must be the same in all files.
+ * All other members but `creator` must be the same in all files.
  */
 private[schema] object GeoKey extends KnownKey {
   val Name = "geo"
@@ -230,7 +230,7 @@ private[schema] object GeoKey extends KnownKey {
 
 /** JSON in the footers of other writers. */
 private[schema] object FooterJson {
-  // writes ASCII alone, because the footers of both formats can hold ASCII
+  // writes only ASCII: the footers of Parquet and ORC files both keep it unchanged
   private val mapper =
     JsonMapper.builder().enable(JsonWriteFeature.ESCAPE_NON_ASCII).build()
 
