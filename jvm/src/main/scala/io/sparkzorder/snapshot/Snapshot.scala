@@ -115,6 +115,8 @@ private[snapshot] final class Overlay(
     upTo: Option[Long] = None)
     extends Logging {
   private val reader = new CommitLogReader(state)
+  // a folder whose files are not known (`FolderOverlay.isUndecided`); a further attempt may decide
+  private var undecided = Option.empty[Path]
 
   /**
    * The folders whose listed files are not the files to read, each with its files to read, by final name.
@@ -134,6 +136,7 @@ private[snapshot] final class Overlay(
 
   /** None if the records have changed, or a folder of an unfinished run was moved, during the attempt. */
   private def attempt(listing: FolderListing): Option[FolderListing.Files] = {
+    undecided = None
     val log = reader.read()
     val present = new PresentFiles(state)
     val moves = new MovedFolders(state, listing, present)
@@ -174,7 +177,14 @@ private[snapshot] final class Overlay(
       }.flatten
     }
     if ((open.nonEmpty || present.used) && reader.ids() != log.ids || moved.get) None
-    else Some(visible ++ shadowed)
+    else {
+      undecided.foreach { folder =>
+        throw ZOrderErrors.listingIncomplete(
+          folder.toString,
+          "the query began at an earlier state of these files, and the records do not tell that state any more")
+      }
+      Some(visible ++ shadowed)
+    }
   }
 
   /**
@@ -341,11 +351,7 @@ private[snapshot] final class Overlay(
     }
     val overlay = new FolderOverlay(steps, listed, now, upTo, covered)
     val files = overlay.result()
-    if (overlay.isUndecided) {
-      throw ZOrderErrors.listingIncomplete(
-        folder.toString,
-        "the runs that did this while the query was under way are in a checkpoint already")
-    }
+    if (overlay.isUndecided) undecided = Some(folder)
     files.foreach(f =>
       logInfo(s"reading ${f.size} files of $folder instead of ${listed.size} listed ones"))
     files

@@ -8,6 +8,8 @@ import java.time.ZoneId
 
 import scala.util.Try
 
+import org.apache.hadoop.fs.{FileStatus, Path}
+
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition
 import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
 import org.apache.spark.sql.catalyst.util.TypeUtils
@@ -49,14 +51,20 @@ private[sparkzorder] object FileChecks {
   /**
    * Refuses files whose modification time stays the same when they are replaced. If another program wrote such a file
    * again, readers would take it for the file that OPTIMIZE has replaced, and leave out its rows.
+   *
+   * @param now looks a file up; None if the file is gone. A listing of local disk has the time 0 for a file that was
+   *   removed or renamed during the listing
    */
-  def checkTimes(target: Target, files: TableFiles): Unit =
-    files.files.find(f => !ModificationTimes.tellChanges(f.modified)).foreach { f =>
-      throw ZOrderErrors.storeUnsafe(
-        target.name,
-        String.valueOf(f.path.toUri.getScheme),
-        s"the modification time of ${f.path} is ${f.modified} ms since 1970, which stays the same when the file is " +
-          "replaced. Set the present time (`touch`) if the file system stores it")
+  def checkTimes(target: Target, files: TableFiles, now: Path => Option[FileStatus]): Unit =
+    files.files.find(f =>
+      !ModificationTimes.tellChanges(f.modified) &&
+        now(f.path).exists(s => !ModificationTimes.tellChanges(s.getModificationTime))).foreach {
+      f =>
+        throw ZOrderErrors.storeUnsafe(
+          target.name,
+          String.valueOf(f.path.toUri.getScheme),
+          s"the modification time of ${f.path} is ${f.modified} ms since 1970, which stays the same when the file is " +
+            "replaced. Set the present time (`touch`) if the file system stores it")
     }
 
   /**

@@ -77,7 +77,7 @@ private[sparkzorder] final class AnyInExistingFolders extends FilterFileSystem {
 
   override def getScheme: String = fs.getUri.getScheme
 
-  // the wrapped file system is shared by Hadoop's cache, so it must stay open
+  // Hadoop's cache, if the user has not disabled it, shares the wrapped file system, so it must stay open
   override def close(): Unit = ()
 
   override def create(

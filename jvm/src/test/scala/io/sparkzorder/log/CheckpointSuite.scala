@@ -316,18 +316,16 @@ class CheckpointSuite extends CheckpointTestBase {
     }
   }
 
-  test("the layout in force is known when the runs that can be undone are undone") {
+  test("the newest reduced run in force stays, where UNDO ends, and the last one with columns") {
     withTable { (dir, state) =>
-      published(dir, Seq(1L -> optimize(1, columns = Seq("first"))))
-      runs(dir, 2L to 40L)
+      runs(dir, 1L to 7L)
+      published(dir, (8L to 40L).map(n => n -> optimize(n, columns = Nil)))
       val undoable = 5L to 7L
       undoable.foreach(n => new Intents(state).write(Intent(id(s"run $n"), Seq(""))))
       checkpoints(state)
-      val runsInForce = read(state).inForce.map(_._1)
-      // of the runs before the oldest run that UNDO can take back, the last states the layout
-      assert(runsInForce === (40L to 4L by -1L))
-      // UNDO takes back no run before a newer one, and a reduced record cannot be undone
       assert(read(state).records.map(_._1) === undoable ++ (31L to 40L))
+      // UNDO ends at run 30 and does not go on to an older whole record; of the reduced runs, run 4 has the columns
+      assert(read(state).inForce.map(_._1) === (40L to 30L by -1L) ++ (7L to 4L by -1L))
     }
   }
 

@@ -252,9 +252,9 @@ private[log] final class LiveFacts(
    * tell a fact without a file:
    *
    *   - An undo, while the undone run has an entry. Without it the undone run would be in force again.
-   *   - The runs in force after the oldest run that UNDO can still take back. UNDO takes back the newest run in force,
-   *     so it must know that there are newer runs.
-   *   - The newest run with columns before these runs: the layout in force when they are undone.
+   *   - The newest reduced run in force. UNDO takes back the newest run in force, so it ends at this run, although an
+   *     older record may still be whole.
+   *   - The newest reduced run in force with columns: the layout when all newer runs are undone.
    *   - A run that published shadows, while an entry of such a shadow stays.
    *
    * @param needed tells which records must stay whole
@@ -265,19 +265,17 @@ private[log] final class LiveFacts(
       all: Seq[(Long, Record)]): Seq[CheckpointEntry] = {
     val whole = entries.filter(needed)
     val shadows = whole.filter(_.record.makesShadow).map(_.record.run).toSet
+    val numbers = whole.map(_.number).toSet
     val reduced = entries.map(e =>
-      if (needed(e)) e.copy(whole = true)
+      if (numbers(e.number)) e.copy(whole = true)
       else reduce(e, keepsFolders = e.record.publishedRuns.exists(shadows)))
     val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
-    val inForce = new Runs(all).inForce
-    val undoable = whole.filterNot(e => e.conflict || e.record.makesShadow).map(_.number).toSet
-    val newer = inForce.map(_._1).reverse.dropWhile(!undoable(_)).toSet
-    val layout = inForce.filter(_._2.columns.nonEmpty).map(_._1)
-      .find(n => entries.exists(_.number == n) && !newer(n))
-    withPast(reduced.filter { e =>
-      lasting(e.record.run) || newer(e.number) || layout.contains(e.number) ||
-      e.record.undone.exists(lasting)
-    })
+    val covered = entries.map(_.number).toSet
+    val inForce = new Runs(all).inForce.filter { case (n, _) => covered(n) && !numbers(n) }
+    val kept =
+      (inForce.headOption ++ inForce.find(_._2.columns.nonEmpty)).map(_._1).toSet
+    withPast(reduced.filter(e =>
+      lasting(e.record.run) || kept(e.number) || e.record.undone.exists(lasting)))
   }
 
   /**

@@ -48,7 +48,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   override def checkListed(files: TableFiles): Unit = {
     FileChecks.checkLinks(table.target, files)
-    FileChecks.checkTimes(table.target, files)
+    FileChecks.checkTimes(table.target, files, state.status)
   }
 
   override def checkRoom(files: Seq[ScannedFile], bytes: Long): Unit = {
