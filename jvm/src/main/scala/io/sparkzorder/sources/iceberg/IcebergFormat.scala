@@ -157,13 +157,16 @@ private[iceberg] final class IcebergFormat(
     table.properties.containsKey(TableProperties.ENCRYPTION_TABLE_KEY) ||
       !table.encryption.isInstanceOf[PlaintextEncryptionManager]
 
+  // Listed once for all batches: an id never changes. Deletes that come later are a conflict at the commit.
+  private lazy val listedWithIds: Map[String, IcebergFile] =
+    planned(Nil, None, Attempts).files.map(f => f.path -> f).toMap
+
   /** The files with the ids that their rows have now. They differ if the rows got ids since the files were listed. */
   private def withRowIds(files: IndexedSeq[IcebergFile]): IndexedSeq[IcebergFile] =
     if (!IcebergRowIds.areNew(files, table.currentSnapshot)) files
     else {
-      val now = planned(Nil, None, Attempts).files.map(f => f.path -> f).toMap
       files.map { f =>
-        now.get(f.path).filter(_.hasDeletesOf(f)).map(f.listedAs(_)).getOrElse {
+        listedWithIds.get(f.path).filter(_.hasDeletesOf(f)).map(f.listedAs(_)).getOrElse {
           throw ZOrderErrors.conflict(name, s"${f.path} was removed, or rows of it were deleted")
         }
       }
