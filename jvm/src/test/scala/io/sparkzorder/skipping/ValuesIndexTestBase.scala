@@ -19,7 +19,7 @@ trait ValuesIndexTestBase extends SkippingTestBase {
   /** So many files of rows with scattered keys: `k` is unique, `u` is its text, `s` has a few values. */
   protected def scattered(dir: File, files: Int, rows: Int = 50, from: Int = 0): Unit = {
     val n = files * rows
-    spark.range(from, from + n.toLong)
+    val table = spark.range(from, from + n.toLong)
       .selectExpr(
         "id",
         "id * 7919 % 1000003 AS k",
@@ -29,7 +29,7 @@ trait ValuesIndexTestBase extends SkippingTestBase {
         "cast(id * 7919 % 1000003 as decimal(30,2)) AS m",
         "CASE WHEN id % 3 = 0 THEN NULL ELSE id END AS n")
       .selectExpr("*", s"hash(id) AS h").repartition(files, col("h")).drop("h")
-      .write.mode("append").parquet(dir.getPath)
+    write(table, dir)
   }
 
   protected def create(dir: File, values: String): Row =
