@@ -24,11 +24,16 @@ import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
  * @param record null if the record cannot be read although its run is marked done
  * @param changes the changes of a run that exchanges files; empty for any other record. For a record from a
  *   checkpoint without a conflict, the replaced files include [[CheckpointEntry.past]]
+ * @param isCovered true for a record from a checkpoint
+ * @param isReduced true for a record from a checkpoint that does not hold it whole. Then it is not known which files the
+ *   run replaced, and those of its new files that later runs have replaced are left out
  */
 private[sparkzorder] final class KnownRecord(
     val number: Long,
     val record: Record,
-    val changes: Seq[FolderChange]) {
+    val changes: Seq[FolderChange],
+    val isCovered: Boolean = false,
+    val isReduced: Boolean = false) {
 
   /** The changes of a run in shadow mode; empty for any other record. */
   val shadow: Seq[FolderChange] = if (record != null && record.makesShadow) record.changes else Nil
@@ -59,35 +64,42 @@ private[sparkzorder] object KnownRecord {
    * files that the run itself replaced.
    */
   def apply(entry: CheckpointEntry): KnownRecord = {
-    val known = KnownRecord(entry.number, entry.record)
-    if (entry.conflict) known else withPast(known, entry)
+    val changes = changesOf(entry.record)
+    new KnownRecord(
+      entry.number,
+      entry.record,
+      if (entry.conflict) changes else withPast(changes, entry),
+      isCovered = true,
+      isReduced = !entry.whole)
   }
 
-  private def withPast(known: KnownRecord, entry: CheckpointEntry): KnownRecord = {
+  private def withPast(changes: Seq[FolderChange], entry: CheckpointEntry): Seq[FolderChange] = {
     val past = entry.past.map(p =>
       p.folder -> p.files.map(f => Replaced(f.name, f.length, f.modified, ""))).toMap
-    new KnownRecord(
-      known.number,
-      known.record,
-      known.changes.map(c => c.copy(replaced = c.replaced ++ past.getOrElse(c.folder, Nil))))
+    changes.map(c => c.copy(replaced = c.replaced ++ past.getOrElse(c.folder, Nil)))
   }
 
   def apply(number: Long, record: Record): KnownRecord =
-    new KnownRecord(
-      number,
-      record,
-      if (record != null && record.exchangesFiles) Option(record.changes).getOrElse(Nil) else Nil)
+    new KnownRecord(number, record, changesOf(record))
+
+  private def changesOf(record: Record): Seq[FolderChange] =
+    if (record != null && record.exchangesFiles) Option(record.changes).getOrElse(Nil) else Nil
 }
 
 /** A checkpoint in the memory of a reader. */
 private[sparkzorder] final class KnownCheckpoint(val id: RecordId, val content: Checkpoint) {
 
+  /** All records, ascending by number. */
+  val records: Seq[KnownRecord] = content.records.map(KnownRecord(_))
+
+  private val (inConflict, others) = content.records.zip(records).partition(_._1.conflict)
+
   /** The records whose runs met no conflict. */
-  val settled: Seq[KnownRecord] = content.records.filterNot(_.conflict).map(KnownRecord(_))
+  val settled: Seq[KnownRecord] = others.map(_._2)
 
   /** The records whose runs met a conflict. */
-  val conflicts: Seq[OpenRecord] = content.records.filter(_.conflict)
-    .map(e => OpenRecord(KnownRecord(e), isDone = true, isSettled = false))
+  val conflicts: Seq[OpenRecord] =
+    inConflict.map { case (_, known) => OpenRecord(known, isDone = true, isSettled = false) }
 }
 
 /** The number of a record or of a checkpoint, and the identity of its file. */
@@ -297,9 +309,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
           checkpoint,
           records,
           new History(state.root, settled ++ records.filter(_.isSettled).map(_.known)),
-          new Shadows(
-            checkpoint.toSeq.flatMap(c => c.settled ++ c.conflicts.map(_.known))
-              .sortBy(_.number) ++ records.map(_.known))))
+          new Shadows(checkpoint.toSeq.flatMap(_.records) ++ records.map(_.known))))
       }
     }
   }

@@ -26,12 +26,6 @@ private[sparkzorder] final case class Step(
 
   /** The files that the run itself replaced, without past files ([[CheckpointEntry.past]]). Past files are not kept. */
   def own: Seq[Replaced] = change.replaced.filter(_.retained.nonEmpty)
-
-  /**
-   * True if a checkpoint has reduced the record. Then it is not known which files the run replaced, and those of its
-   * new files that later runs have replaced are left out.
-   */
-  def isReduced: Boolean = own.isEmpty
 }
 
 /**
@@ -168,8 +162,8 @@ private[sparkzorder] object History {
 
   private def weigh(log: CommitLog): Long = {
     val changes =
-      (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(c =>
-        c.settled ++ c.conflicts.map(_.known))).flatMap(k => k.changes ++ k.shadow)
+      (log.open.map(_.known) ++ log.checkpoint.toSeq.flatMap(_.records))
+        .flatMap(k => k.changes ++ k.shadow)
     BytesOfName * (1L + changes.map(c => 1L + c.replaced.size + c.added.size).sum)
   }
 

@@ -43,14 +43,12 @@ import io.sparkzorder.table.TokenFile
  * @param upTo the number of the newest record that may add rows that were not listed. A change with a greater number
  *   was committed after the listing. It applies only if the set has all of R. Otherwise A may have rows of a file
  *   that appeared after the listing
- * @param covered the number of the last record that the checkpoint covers; 0 without a checkpoint
  */
 private[snapshot] final class FolderOverlay(
     steps: IndexedSeq[Step],
     listed: Map[String, FileStatus],
     now: (Step, Added) => Option[FileStatus],
-    upTo: Option[Long] = None,
-    covered: Long = 0L) {
+    upTo: Option[Long] = None) {
 
   private sealed trait FileToRead
   private case class Listed(status: FileStatus) extends FileToRead
@@ -85,13 +83,13 @@ private[snapshot] final class FolderOverlay(
    * reduced one of the two records, so that the record does not name the file.
    */
   def isUndecided: Boolean = leftOut.exists { step =>
-    step.isReduced || step.own.exists(r => missing(r.name -> r.length)) ||
-    step.known.number <= covered && steps.exists(s => s.isReduced && !leftOut.contains(s))
+    step.known.isReduced || step.own.exists(r => missing(r.name -> r.length)) ||
+    step.known.isCovered && steps.exists(s => s.known.isReduced && !leftOut.contains(s))
   }
 
   /** True for a change after the listing that may have replaced a file that the listing lacks. */
   private def mayAddRows(step: Step): Boolean =
-    upTo.exists(step.known.number > _) && (step.isReduced || !step.own.forall(holds))
+    upTo.exists(step.known.number > _) && (step.known.isReduced || !step.own.forall(holds))
 
   private def apply(i: Int): Unit = {
     val step = steps(i)

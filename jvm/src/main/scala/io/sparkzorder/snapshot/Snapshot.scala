@@ -143,9 +143,7 @@ private[snapshot] final class Overlay(
     val open = underWay(log.pending, listing, present)
     val byFolder = open.groupBy(_.change.folder)
     val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
-      .flatMap { case (_, history) =>
-        settledFolder(history, listing, present, moves, log.upTo).toSeq
-      }
+      .flatMap { case (_, history) => settledFolder(history, listing, present, moves).toSeq }
     val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
       val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
       val (lost, others) = changes.partition(_.isLost)
@@ -161,8 +159,7 @@ private[snapshot] final class Overlay(
           others.map(c => c.run.known -> c.run).toMap,
           kept,
           present,
-          moves,
-          log.upTo).getOrElse(kept)
+          moves).getOrElse(kept)
       Some(path(folder) -> files).filter(_ => paths(files) != paths(listed))
     }
     val moved = Try(moves.search())
@@ -300,8 +297,7 @@ private[snapshot] final class Overlay(
       history: FolderHistory,
       listing: FolderListing,
       present: PresentFiles,
-      moves: MovedFolders,
-      covered: Long): Option[(Path, Map[String, FileStatus])] = {
+      moves: MovedFolders): Option[(Path, Map[String, FileStatus])] = {
     val folder = history.path
     if (listing.inOrder(folder).exists(history.hasExplained)) None
     else listing.files(folder).flatMap { listed =>
@@ -309,7 +305,7 @@ private[snapshot] final class Overlay(
       if (history.explains(listed)) {
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
-      } else lay(folder, history.steps, Map.empty, listed, present, moves, covered).map(folder -> _)
+      } else lay(folder, history.steps, Map.empty, listed, present, moves).map(folder -> _)
     }
   }
 
@@ -331,8 +327,7 @@ private[snapshot] final class Overlay(
       open: Map[KnownRecord, UnfinishedRun],
       listed: Map[String, FileStatus],
       present: PresentFiles,
-      moves: MovedFolders,
-      covered: Long): Option[Map[String, FileStatus]] = {
+      moves: MovedFolders): Option[Map[String, FileStatus]] = {
     def now(step: Step, added: Added): Option[FileStatus] = {
       // the folder of a file that was gone may be back at its place
       val there = present.in(folder).get(added.name)
@@ -349,7 +344,7 @@ private[snapshot] final class Overlay(
         }
       }
     }
-    val overlay = new FolderOverlay(steps, listed, now, upTo, covered)
+    val overlay = new FolderOverlay(steps, listed, now, upTo)
     val files = overlay.result()
     if (overlay.isUndecided) undecided = Some(folder)
     files.foreach(f =>

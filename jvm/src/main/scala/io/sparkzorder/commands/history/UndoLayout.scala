@@ -172,7 +172,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
   private def toUndo(log: TableLog): (Long, Record) = {
     val (number, last) =
       log.inForce.headOption.getOrElse(throw ZOrderErrors.nothingToUndo(target.name))
-    // a checkpoint has reduced the record, so the record does not name these files any more
+    // a checkpoint has reduced the record, because no file that the run replaced is kept
     if (!log.records.exists(_._1 == number)) refuse(last, Undo.NotRetained)
     number -> last
   }

@@ -29,7 +29,7 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
     try removeAll(leftover)
     catch {
       case e if Directories.isDenied(e) =>
-        logWarning(s"$user may not remove the files of run ${leftover.run} in ${leftover.path}: $e")
+        logInfo(s"$user may not remove the files of run ${leftover.run} in ${leftover.path}: $e")
         false
     }
 

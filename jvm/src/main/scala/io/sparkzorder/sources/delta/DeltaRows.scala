@@ -121,7 +121,7 @@ private[delta] final class DeltaRows(
     }
     // The check of folders compares instants. Other writers may write an instant with or without a zone, so
     // this form is checked, too.
-    def form(f: DeltaFile): Seq[Boolean] = f.partitionTimes.map(_.endsWith("Z"))
+    def form(f: DeltaFile): Seq[Boolean] = f.partitionTimes.map(DeltaFiles.isZoneless)
     val forms = this.files.map(form).toSet
     files.find(f => !forms(form(f))).foreach { f =>
       throw ZOrderErrors.verificationFailed(
