@@ -32,7 +32,8 @@ import io.sparkzorder.table.{CatalogTables, CatalogTarget, Target, TargetChecks}
 private[sparkzorder] final class TableState(
     val user: Session,
     named: Target,
-    options: Map[String, String] = Map.empty) {
+    options: Map[String, String] = Map.empty)
+    extends Logging {
   val conf: Configuration = user.sessionState.newHadoopConf()
 
   /** The target. The target of a path also has the tables of the catalog whose data are at this path. */
@@ -112,23 +113,22 @@ private[sparkzorder] final class TableState(
     }
 
   /** Runs `body`, which may exchange files. Then refreshes the session, also after a failure. */
-  def exchanging[T](body: => T): T = {
-    val result =
-      try body
-      catch {
-        case e: Throwable =>
-          Try(refresh()).failed.foreach(e.addSuppressed)
-          throw e
-      }
-    refresh()
-    result
-  }
+  def exchanging[T](body: => T): T =
+    try body
+    finally refresh()
 
   /**
    * Makes the session forget listings of a table whose files were exchanged, and updates the table's
-   * size in the catalog.
+   * size in the catalog. An error is logged only: the files are exchanged, and a user who is told of an error
+   * would, for example, repeat UNDO LAYOUT and so undo one run more.
    */
-  def refresh(): Unit = {
+  def refresh(): Unit =
+    try forgetListings()
+    catch {
+      case NonFatal(e) => logWarning(s"${target.name} could not be refreshed in the session", e)
+    }
+
+  private def forgetListings(): Unit = {
     target match {
       case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
       case _ =>

@@ -5,7 +5,7 @@ package io.sparkzorder.index
 
 import java.nio.{ByteBuffer, ByteOrder}
 
-import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -13,6 +13,7 @@ import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.util.{DateTimeUtils, RebaseDateTime}
 import org.apache.spark.sql.catalyst.util.DateTimeConstants.MICROS_PER_DAY
 
@@ -32,7 +33,8 @@ import io.sparkzorder.table.stats.{ColumnStats, ScannedFile}
  * @param readsInt96 true to read INT96 columns
  */
 private[index] final class BoundsFromValues(choice: ColumnChoice, readsInt96: Boolean)
-    extends Serializable {
+    extends Serializable
+    with Logging {
 
   /** True if `entry` lacks bounds that can only be computed from the values of the file. */
   def needsValues(entry: FileEntry, footer: ScannedFile): Boolean =
@@ -45,13 +47,25 @@ private[index] final class BoundsFromValues(choice: ColumnChoice, readsInt96: Bo
     case _ => false
   }
 
-  /** Reads the missing bounds and adds them to the entry. If the file cannot be read, the bounds stay unknown. */
+  /**
+   * Reads the missing bounds and adds them to the entry. If the file cannot be read, the bounds stay unknown until
+   * CREATE, because REFRESH reads only files that are new or changed. The other columns of the file keep their bounds.
+   */
   def completed(entry: FileEntry, footer: ScannedFile, conf: Configuration): FileEntry =
     if (!needsValues(entry, footer)) entry
     else {
       val columns = entry.leaves.filter(needsValues(_, entry)).map(_.column)
-      val read = Try(BoundsFromValues.read(footer.file.path, columns, conf))
-        .getOrElse(Map.empty[Seq[String], CollectedBounds])
+      val read =
+        try BoundsFromValues.read(footer.file.path, columns, conf)
+        catch {
+          case NonFatal(e) =>
+            val names = columns.map(_.path.mkString(".")).mkString(", ")
+            logWarning(
+              s"the values of $names in ${footer.file.path} could not be read, so the index has no bounds of " +
+                "them; CREATE ZORDER INDEX reads them again",
+              e)
+            Map.empty[Seq[String], CollectedBounds]
+        }
       entry.copy(leaves = entry.leaves.map { leaf =>
         if (!needsValues(leaf, entry)) leaf
         else {

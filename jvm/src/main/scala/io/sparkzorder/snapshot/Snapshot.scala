@@ -9,11 +9,10 @@ import scala.util.Try
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
-import org.apache.spark.sql.catalyst.InternalRow
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log._
-import io.sparkzorder.table.{DataFile, Folder, TableFiles, TokenFile}
+import io.sparkzorder.table.{DataFile, TableFiles, TokenFile}
 import io.sparkzorder.util.{ManyFiles, ObjectStore}
 
 /** Whether a listing takes hidden files of shadows in the place of visible ones. */
@@ -85,7 +84,7 @@ private[sparkzorder] object Snapshot {
     if (changed.isEmpty) listed
     else {
       // Spark does not list a folder whose files are all hidden
-      def known(path: Path) = folders.getOrElse(path, new Folder(path, InternalRow.empty))
+      def known(path: Path) = folders.getOrElse(path, listed.unlisted(path))
       val others = listed.files.filterNot(f => changed.contains(f.folder.path))
       val now = changed.toSeq.sortBy(_._1.toString).flatMap { case (path, own) =>
         val folder = known(path)

@@ -3,10 +3,14 @@
 
 package io.sparkzorder.table
 
+import java.time.{ZoneId, ZoneOffset}
+
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.errors.ZOrderErrors
 
 /**
  * A directory that holds data files: the table's root, or one partition directory exactly as it is named (`p=1` and
@@ -51,6 +55,7 @@ private[sparkzorder] final case class OutsidePartition(
  * @param catalogSchema data columns that the catalog declares; None for a path
  * @param folders the folders of the table, also those without files
  * @param tokens the tokens of runs that are being published
+ * @param zone the time zone in which the names of directories are read as partition values
  */
 private[sparkzorder] final case class TableFiles(
     root: Path,
@@ -59,7 +64,24 @@ private[sparkzorder] final case class TableFiles(
     folders: IndexedSeq[Folder],
     files: IndexedSeq[DataFile],
     outside: Seq[OutsidePartition],
-    tokens: Seq[Path] = Nil) {
+    tokens: Seq[Path] = Nil,
+    zone: ZoneId = ZoneOffset.UTC) {
+
+  /**
+   * A folder that Spark does not list, because it has no visible file now. Its partition values are those of its name.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_LISTING_INCOMPLETE when the name has no such values
+   */
+  def unlisted(folder: Path): Folder = PartitionNames.texts(partitionSchema, root, folder) match {
+    case Some(texts) =>
+      new Folder(folder, PartitionNames.values(partitionSchema, texts, folder, zone))
+    case None if partitionSchema.isEmpty => new Folder(folder, InternalRow.empty)
+    case None =>
+      val columns = partitionSchema.fieldNames.mkString(", ")
+      throw ZOrderErrors.listingIncomplete(
+        folder.toString,
+        s"without them the columns of its partition became $columns")
+  }
 
   /** The same listing, reduced to some folders and their files. */
   def onlyFolders(keep: Folder => Boolean): TableFiles = {

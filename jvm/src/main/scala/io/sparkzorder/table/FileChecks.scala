@@ -11,7 +11,6 @@ import scala.util.Try
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTablePartition
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
 import org.apache.spark.sql.catalyst.util.TypeUtils
 import org.apache.spark.sql.execution.datasources.{BucketingUtils, PartitioningUtils}
 
@@ -86,20 +85,19 @@ private[sparkzorder] object FileChecks {
   }
 
   private def isNamedByValues(files: TableFiles, folder: Folder, zone: ZoneId): Boolean = {
-    val columns = files.partitionSchema.fields.toSeq
-    val names = Iterator.iterate(folder.path)(_.getParent)
-      .takeWhile(p => p != null && p != files.root).map(_.getName.split("=", 2)).toSeq.reverse
-    names.size == columns.size && names.zip(columns).zipWithIndex.forall {
-      case ((Array(name, text), column), i) =>
+    val columns = files.partitionSchema
+    PartitionNames.texts(
+      columns,
+      files.root,
+      folder.path).exists(_.zip(columns).zipWithIndex.forall {
+      case ((text, column), i) =>
         val value = folder.values.get(i, column.dataType)
-        unescapePathName(name).equalsIgnoreCase(column.name) &&
         Try(PartitioningUtils.castPartValueToDesiredType(column.dataType, text, zone)).toOption
           .exists { named =>
             if (named == null || value == null) named == value
             else TypeUtils.getInterpretedOrdering(column.dataType).equiv(named, value)
           }
-      case _ => false
-    }
+    })
   }
 
   /**

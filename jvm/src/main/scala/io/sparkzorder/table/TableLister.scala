@@ -12,6 +12,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTablePartition}
+import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
 import org.apache.spark.sql.execution.datasources.{InMemoryFileIndex, PartitionSpec}
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.StructType
@@ -118,7 +119,8 @@ private[sparkzorder] final class TableLister(session: Session, target: Target) {
       folders,
       files.map(f => DataFile(byPath(f.getPath.getParent), f)),
       outside,
-      statuses.map(_.getPath).filter(t => TokenFile.isOne(t.getName)))
+      statuses.map(_.getPath).filter(t => TokenFile.isOne(t.getName)),
+      getZoneId(session.sessionState.conf.sessionLocalTimeZone))
   }
 
   /**

@@ -6,6 +6,7 @@ package io.sparkzorder.write
 import java.io.{FileNotFoundException, IOException}
 import java.lang.reflect.InvocationTargetException
 import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Locale
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
@@ -134,6 +135,12 @@ private[sparkzorder] trait FilePlaces extends Serializable {
   def makesFolders: Boolean
 }
 
+private[sparkzorder] object FilePlaces {
+
+  /** The beginning of the name of a file. Without a locale, Java formats the digits of the locale of the JVM. */
+  def part(file: Int): String = "part-%05d".formatLocal(Locale.ROOT, file)
+}
+
 /**
  * Tasks write into the hidden directories of the run, one in each folder. Publishing renames the files.
  *
@@ -185,7 +192,7 @@ private[sparkzorder] final case class IntoPlaces(
 
   override def path(file: Int, attempt: Int, extension: String): String = {
     val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
-    f"$root/${folder}part-$file%05d-$runId-$attempt$extension"
+    s"$root/$folder${FilePlaces.part(file)}-$runId-$attempt$extension"
   }
 }
 

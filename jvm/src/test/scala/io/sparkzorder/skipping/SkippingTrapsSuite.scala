@@ -5,6 +5,7 @@ package io.sparkzorder.skipping
 
 import java.io.File
 import java.nio.file.Files
+import java.util.Locale
 
 import org.apache.spark.sql.functions.col
 
@@ -31,6 +32,29 @@ class SkippingTrapsSuite extends SkippingTestBase {
         assert(keptFiles(df.where("s NOT LIKE 'ax%'")) === 1)
         assert(keptFiles(df.where("s NOT LIKE 'a%x%'")) === 2)
       }
+    }
+  }
+
+  test("a JVM whose locale has digits of its own: dates in texts, and the names of new files") {
+    val before = Locale.getDefault
+    withTableDir { dir =>
+      write(
+        spark.range(0, 4000, 100, 4)
+          .selectExpr("cast(date_add(date'1999-01-01', int(id)) AS STRING) s", "id"),
+        dir)
+      Locale.setDefault(Locale.forLanguageTag("ar-EG-u-nu-arab"))
+      try {
+        assert("%d".format(1) !== "1")
+        optimize(s"OPTIMIZE '$dir' ZORDER BY s OPTIONS ('targetFileSize' '2k')", dir)(read(dir))
+        for (f <- dataFiles(dir)) assert(f.name.matches("part-[0-9]{5}-.*"), f.name)
+        for (filter <- Seq(
+            "cast(s AS DATE) = date'2003-02-09'",
+            "year(cast(s AS DATE)) = 2003",
+            "cast(s AS TIMESTAMP) < timestamp'2003-02-09 01:00:00'")) {
+          val df = read(dir).where(filter)
+          assert(bag(df) === withoutSkipping(bag(df.select("*"))) && !bag(df).isEmpty, filter)
+        }
+      } finally Locale.setDefault(before)
     }
   }
 

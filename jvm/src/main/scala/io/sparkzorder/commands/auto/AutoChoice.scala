@@ -65,7 +65,9 @@ private[sparkzorder] final class AutoChoice(
       keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
     } else {
       phases("choose")(table.sampled(workload)) match {
-        case None => keep("no recorded scan is on a column that files can be ordered by")
+        case None =>
+          keep(
+            "the table has no rows, or no recorded scan is on a column that files can be ordered by")
         case Some(sampled) => decide(workload, sampled)
       }
     }

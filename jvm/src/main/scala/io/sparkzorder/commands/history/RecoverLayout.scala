@@ -14,6 +14,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
+import io.sparkzorder.log.TableLog
 import io.sparkzorder.log.publish.Publisher
 import io.sparkzorder.sources.WherePredicate
 import io.sparkzorder.sources.plain.{LostRecords, PublishedShadow}
@@ -40,9 +41,11 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
       if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
       else table.rollForward())
     checkLost(table)
-    val added = runs.map(_.added.size.toLong).sum
-    val replaced = runs.map(_.replaced.size.toLong).sum
-    val (in, out) = if (abandon) (replaced, added) else (added, replaced)
+    // without ABANDON, too, a run is abandoned if an earlier ABANDON died before its end
+    val log = TableLog.read(table.state)
+    val (abandoned, published) = runs.partition(r => log.isAbandoned(r.run))
+    val in = (abandoned.flatMap(_.replaced) ++ published.flatMap(_.added)).size.toLong
+    val out = (abandoned.flatMap(_.added) ++ published.flatMap(_.replaced)).size.toLong
     Seq(Row(table.root.toString, runs.size.toLong, in, out))
   }
 
@@ -62,7 +65,10 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
 
 private[sparkzorder] object RecoverLayout {
 
-  /** `filesAdded` and `filesRemoved` count the files of the recovered runs. */
+  /**
+   * `filesAdded` and `filesRemoved` count all files of the recovered runs, also in folders where a run was published
+   * before. Of an abandoned run, the added files are its inputs, which come back.
+   */
   private val schema: StructType = new StructType()
     .add("path", StringType, nullable = false)
     .add("runsRecovered", LongType, nullable = false)

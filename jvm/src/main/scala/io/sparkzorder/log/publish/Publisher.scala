@@ -67,8 +67,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
     }
 
   /**
-   * Publishes the committed runs that are not published, or abandons those that a record abandons, and returns
-   * their records.
+   * Ends the committed runs that are not published: abandons those that a record abandons, publishes the others, and
+   * returns the records of all.
    *
    * @param log the records as they are now
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT before anything is published

@@ -7,12 +7,10 @@ import java.time.ZoneId
 import java.util.{HashMap => JavaHashMap}
 
 import scala.collection.mutable
-import scala.util.control.NonFatal
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.catalog.ExternalCatalogUtils.unescapePathName
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.DateTimeUtils.getZoneId
@@ -23,6 +21,8 @@ import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
+import io.sparkzorder.table.PartitionNames
+import io.sparkzorder.table.PartitionNames.levels
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -310,30 +310,11 @@ private[sparkzorder] final class CoveredFolders(
     }
 
   private def parse(root: Path, folder: Path): InternalRow =
-    InternalRow.fromSeq(segments(root, folder).get.zip(columns).map { case (raw, column) =>
-      try PartitioningUtils.castPartValueToDesiredType(column.dataType, raw, zone)
-      catch {
-        case NonFatal(e) =>
-          throw ZOrderErrors.listingIncomplete(
-            folder.toString,
-            s"without them the column ${column.name} became ${column.dataType.sql}: ${e.getMessage}")
-      }
-    })
+    PartitionNames.values(columns, segments(root, folder).get, folder, zone)
 
   /** Raw values of the partition columns, if the directories are named by exactly these columns. */
-  private def segments(root: Path, folder: Path): Option[Seq[String]] = {
-    val parts = levels(base.getOrElse(root), folder).map(_.split("=", 2))
-    val fits = parts.size == columns.size && parts.zip(columns).forall {
-      case (Array(name, _), column) => unescapePathName(name).equalsIgnoreCase(column.name)
-      case _ => false
-    }
-    if (fits) Some(parts.map(_(1))) else None
-  }
-
-  /** Names of the directories from `ancestor`, not included, down to `folder`. */
-  private def levels(ancestor: Path, folder: Path): Seq[String] =
-    Iterator.iterate(folder)(_.getParent).takeWhile(d => d != null && d != ancestor)
-      .map(_.getName).toList.reverse
+  private def segments(root: Path, folder: Path): Option[Seq[String]] =
+    PartitionNames.texts(columns, base.getOrElse(root), folder)
 
   private def rootOf(folder: Path): Option[Path] =
     Iterator.iterate(folder)(_.getParent).takeWhile(_ != null).find(roots.contains)

@@ -5,6 +5,7 @@ package io.sparkzorder.skipping.values
 
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.{LocalDate, LocalDateTime, YearMonth, ZoneId, ZoneOffset}
+import java.util.Locale
 
 import scala.util.Try
 
@@ -104,7 +105,7 @@ private[values] sealed abstract class WrittenIntegers(hasSpaces: Boolean) extend
     (beginsWith(s"$before${range._1}")._1, beginsWith(s"$before${range._2}")._2)
 
   private def beginsWith(text: String): (ByteEnd, ByteEnd) =
-    Intervals.rangeOfPrefix(text.getBytes)
+    Intervals.rangeOfPrefix(text.getBytes(US_ASCII))
 
   private val MaxZeros = 20
   private val MaxSpaced = 64
@@ -155,6 +156,11 @@ private object WrittenDates {
   private val MaxIntervals = 256
 
   private def bytes(text: String): Array[Byte] = text.getBytes(US_ASCII)
+
+  /** A number with zeros before it. Without a locale, Java formats the digits of the locale of the JVM. */
+  private def digits(width: Int, number: Int): String =
+    s"%0${width}d".formatLocal(Locale.ROOT, number)
+
   private def from(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = true)
   private def until(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = false)
 
@@ -191,7 +197,7 @@ private object WrittenDates {
         !LocalDate.of(y, 1, 1).isBefore(a) && !LocalDate.of(y, 12, 31).isAfter(b))
       val years =
         if (whole.isEmpty) Nil
-        else Seq((from(f"${whole.head}%04d"), beginsWith(f"${whole.last}%04d").head._2))
+        else Seq((from(digits(4, whole.head)), beginsWith(digits(4, whole.last)).head._2))
       years ++ Seq(a.getYear, b.getYear).distinct.filterNot(whole.contains).flatMap { y =>
         months(
           y,
@@ -202,7 +208,7 @@ private object WrittenDates {
 
   /** The texts for the days from `a` to `b`, both in `year`. */
   private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
-    val y = f"$year%04d"
+    val y = digits(4, year)
     (if (a.getDayOfYear == 1) bare(y) else Nil) ++ (a.getMonthValue to b.getMonthValue).flatMap {
       m =>
         val length = YearMonth.of(year, m).lengthOfMonth
@@ -226,7 +232,7 @@ private object WrittenDates {
    * digit may follow `1`, because `12` is another month or day.
    */
   private def spellings(n: Int): Seq[(String, Boolean)] =
-    (f"$n%02d", true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
+    (digits(2, n), true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
 }
 
 /**

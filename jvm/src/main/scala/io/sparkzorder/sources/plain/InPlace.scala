@@ -21,6 +21,7 @@ import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewrit
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
+import io.sparkzorder.write.FilePlaces
 
 /**
  * Replaces the inputs: writes the new files beside them under hidden names, commits a record of the
@@ -182,7 +183,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
 
   // Batches before the failed one are in the table, so the session has to be refreshed.
   override def abandon(cause: Throwable): Unit =
-    if (stale) Try(table.refresh()).failed.foreach(cause.addSuppressed)
+    if (stale) table.refresh()
 
   protected def recordOf(
       rows: PlainRows,
@@ -203,7 +204,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
       added.getOrElse(folder, Nil).map { case OutputFile(w, footer) =>
         Added(
           new Path(w.path).getName,
-          f"part-${w.file}%05d-$runId${w.extension}",
+          s"${FilePlaces.part(w.file)}-$runId${w.extension}",
           footer.file.length,
           footer.rows,
           footer.file.modified,

@@ -8,9 +8,10 @@ import java.io.File
 import scala.util.Try
 
 import org.apache.commons.io.FileUtils
+import org.apache.hadoop.fs.Path
 import org.scalatest.tagobjects.Slow
 
-import org.apache.spark.sql.DataFrame
+import org.apache.spark.sql.{DataFrame, Row}
 
 import io.sparkzorder.{FaultyFileSystem, Steps}
 import io.sparkzorder.commands.FaultyTables
@@ -85,6 +86,38 @@ class AbandonSuite extends FaultyTables with Steps {
       assert(statuses(dir) === Seq("abandoned", "abandoned"))
       assert(runDirectories(new File(dir, "p=1")) === Nil)
       checkState(dir)
+    }
+  }
+
+  test("a folder whose files are all hidden has the partition values of its name") {
+    withTableDir { dir =>
+      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir).where("p = 1"))
+      // the rename of a file of the table to its name, or back
+      def isInFolder(operation: String, path: Path) = operation == "rename" &&
+        path.getParent.getName == "p=1" && path.getName.startsWith("part-0")
+      assert(killedAt(0)(isInFolder)(sql(optimizeOf(dir)).collect())._2)
+      meanwhile(isInFolder) {
+        assert(live(dir).keys.forall(!_.startsWith("p=1/")))
+        val row = one(s"OPTIMIZE '$dir' WHERE p = 1 ZORDER BY a DRY RUN")
+        assert(row.getAs[Row]("metrics").getAs[Any]("numFilesRemoved") === 2)
+        assert(bag(read(dir).where("p = 1")) === expected)
+      }(sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())
+      checkState(dir)
+    }
+  }
+
+  test("RECOVER without ABANDON ends an abandoned run, and counts the files that come back") {
+    withTableDir { dir =>
+      write(shuffled(200, 3), dir)
+      val inputs = live(dir)
+      assert(killedAt(0)(isPublishing)(sql(optimizeOf(dir)).collect())._2)
+      assert(killedAt(0)((o, _) => o == "delete")(
+        sql(s"RECOVER LAYOUT ${faulty(dir)} ABANDON").collect())._2)
+      val row = one(s"RECOVER LAYOUT '$dir'")
+      assert(live(dir) === inputs)
+      assert(row.getAs[Long]("runsRecovered") === 1 && row.getAs[Long]("filesAdded") === 3)
+      assert(statuses(dir).distinct === Seq("abandoned"))
     }
   }
 
