@@ -1,4 +1,4 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Experiments whose results stand on pages that the programs write themselves."""
+"""Programs that repeat experiments and write the results into pages of the documentation."""

@@ -1,7 +1,7 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""The experiments of Impala's text on Z-order, one function each; its docstring is the page's text.
+"""The experiments of a text by the authors of Impala's Z-order. Each is a function, whose docstring the page shows.
 
 Each returns the page's lines: tables that were measured, and statements that were checked.
 """
@@ -162,6 +162,7 @@ def sparse(setting: Setting) -> list[str]:
     and decides the order alone: the bits in which values of `narrow` differ come too late to count.
     OPTIMIZE does not interleave bits of values. It cuts by the ranks of the values, so the range makes no
     difference.
+
     The second table has values of very different sizes: as many from 2 to 4 as from 1,024 to 2,048, and so
     on for all powers of two.
     """
@@ -213,7 +214,10 @@ def _uniform(setting: Setting, columns: str) -> list[str]:
 
 
 def _both_columns_gain(case: Case, first: str, *others: str) -> str:
-    """Check that Z-order serves the columns alike where the lexical sort serves the first."""
+    """Check that Z-order rules out more pages than the lexical sort for each column but the first.
+
+    Check, too, that no column gets half or less of what the best column gets.
+    """
     shares = {c: case.of(ZORDER, c).ruled_out() for c in (first, *others)}
     lexical = {c: case.of(LEXICAL, c).ruled_out() for c in others}
     holds = all(shares[c] > lexical[c] for c in others) and min(shares.values()) > 0.5 * max(

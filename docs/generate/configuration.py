@@ -14,7 +14,8 @@ HEAD = """\
 
 *Made from the settings in `conf/Settings.scala` by `make docs-pages`.*
 
-A setting has one key, and can be set in three places. If it is set in several places, the first of these counts:
+A setting has one key. There are three places to set it; the column *set for* says which of them a setting accepts. If a setting is set in
+several places, the first of these counts:
 
 | place | how | for |
 |---|---|---|
@@ -22,7 +23,7 @@ A setting has one key, and can be set in three places. If it is set in several p
 | table | `ALTER TABLE t SET TBLPROPERTIES ('zorder.targetFileSize' = '64m')` | every run on a catalog table |
 | session | `SET spark.zorder.targetFileSize = 64m`, or `--conf` at its start | everything in the session |
 
-OPTIMIZE refuses an unknown key or a wrong value, wherever it is set, before it does anything. In
+OPTIMIZE refuses an unknown key wherever it is set, and a wrong value that would count, before it does anything. In
 Python, `ZOrderTable.optimize().option("targetFileSize", "64m")` adds an entry to OPTIONS. `SET -v` lists the
 settings that a session can have.
 """
@@ -48,7 +49,7 @@ PLACES = {"Statement": "statement", "Table": "table", "Session": "session"}
 
 
 def page(spark: SparkSession) -> str:
-    """Return the page; it needs a classic session, whose JVM it asks."""
+    """Return the page. `spark` must be a classic session, because its JVM has the settings."""
     settings = spark._jvm.io.sparkzorder.conf.Settings.all()  # type: ignore[union-attr]
     lines = [_line(settings.apply(i)) for i in range(settings.size())]
     table = ["| key | default | may be | set for | meaning |", "|---|---|---|---|---|", *lines]

@@ -106,8 +106,8 @@ private[sparkzorder] object Settings {
       Seq(PublishRename, PublishShadow),
       "How the files that OPTIMIZE writes come to be read. rename: they take the names and the place of " +
         "the old files, for every reader. shadow: they stay hidden beside the old files, and only " +
-        "sessions with spark-zorder read them; no other file is touched. If unset, rename on the schemes " +
-        "of inPlaceSchemes, else shadow.",
+        "sessions with spark-zorder read them; no other file is touched. If unset: rename on the schemes " +
+        "of inPlaceSchemes, except on ABFS without a hierarchical namespace; shadow elsewhere.",
       Everywhere,
       since = "0.3.0",
       hasDefault = false)
