@@ -45,7 +45,7 @@ private[sparkzorder] final case class HeaderPart(name: String, id: String, files
  * A part of an index of values that a generation names.
  *
  * @param name of its directory, in the directory of the index
- * @param domain text of the [[io.sparkzorder.index.values.ValueDomain]] in which values are compared
+ * @param domain text of the [[io.sparkzorder.index.values.ValueDomain]] that says which values are equal
  * @param files the number of data files all of whose values the part has
  * @param headBytes the length of the head of the part, see [[io.sparkzorder.index.values.ValuesPart]]
  * @param bytes the size of all files of the part
@@ -157,7 +157,7 @@ private[sparkzorder] object IndexFormat {
   def parse(json: String): IndexHeader = {
     if (json == null) throw new java.io.IOException("it has no header, so it is not an index")
     val version = Json.mapper.readTree(json).path("version").asInt(-1)
-    if (version < Version || version > PartsVersion) throw new NewerIndexException(version)
+    if (version < Version || version > PartsVersion) throw new UnknownIndexVersionException(version)
     Json.mapper.readValue(json, classOf[IndexHeader])
   }
 
@@ -220,10 +220,10 @@ private[sparkzorder] object IndexFormat {
 }
 
 /**
- * The format version of the index is unknown, most likely because a newer spark-zorder wrote the
- * index.
+ * The format version of the index is unknown: a newer spark-zorder wrote the index, or one before version 2 of the
+ * format.
  */
-private[sparkzorder] final class NewerIndexException(version: Int)
+private[sparkzorder] final class UnknownIndexVersionException(version: Int)
     extends java.io.IOException(
       s"its format version is $version, and the known versions are ${IndexFormat.Version} and " +
         IndexFormat.PartsVersion)

@@ -68,8 +68,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
    * @param make the change of the newest generation that can be read
    * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
    *   generation says
-   * @return the new generation; None when the newest generation has a newer format version and is
-   *   therefore left alone
+   * @return the new generation; None when the format version of the newest generation is unknown, so that the newest
+   *   generation is left alone
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST if the table was overwritten meanwhile
    */
   def change(
@@ -129,7 +129,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
       try {
         opened(last) match {
-          case Left(_: NewerIndexException) => None
+          case Left(_: UnknownIndexVersionException) => None
           case Left(e) => throw new UnreadableIndexException(e)
           case Right(before) => from(before)
         }

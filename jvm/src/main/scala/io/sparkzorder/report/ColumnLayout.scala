@@ -265,7 +265,7 @@ private[sparkzorder] final class ColumnStorageUnits(
       val pagesOfFile = page until page + own(f).pages.fold(0)(_.size)
       group = groups.end
       page = pagesOfFile.end
-      if (own(f).pagesSay) pagesOfFile else groups
+      if (own(f).hasPageBounds) pagesOfFile else groups
     }
   }
 }

@@ -83,7 +83,8 @@ private[rewrite] final case class PlannedBatches(
  * Puts files into batches of up to `batchSize` bytes. Each batch is rewritten and committed by itself. All
  * folders of a batch have the same `FormatFolder.group`, because one job writes them.
  *
- * A folder above that size takes two passes, like an external sort of more rows than fit into memory. A
+ * A copy (INTO) takes each folder as a whole. A compaction divides a folder above that size into batches of its files.
+ * With ordering columns, such a folder takes two passes, like an external sort of more rows than fit into memory. A
  * sample of the whole folder gives the regions, which are the first cells of the tree that one shuffle would
  * use. The first pass shuffles batches of inputs to the regions, and the second pass lays out one region
  * after the other. Each committed file has the number of its pass and region, so a later statement continues
@@ -207,8 +208,8 @@ private[rewrite] final class Batches(
     val first = inOrder(toDeal).size
     PlannedBatches(
       Seq(Batch(files)),
-      Seq(s"${byteCountToDisplaySize(bytesOf(files))} of ${files.head.folder} are laid out in two passes, " +
-        s"$first batches and about $regions, which write and shuffle each byte twice"),
+      Seq(s"${byteCountToDisplaySize(bytesOf(files))} of ${files.head.folder} are laid out in two passes: " +
+        s"$first batches, then about $regions batches, so each byte is shuffled and written twice"),
       first + regions - 1)
   }
 
@@ -218,7 +219,7 @@ private[rewrite] final class Batches(
       regions: FolderGrid): Seq[Batch] =
     inOrder(files).map(Batch(_, Deal(plan, regions)))
 
-  /** Batches in the order of time: files of similar times often have similar values, so rows for few regions. */
+  /** Batches in the order of time. Files of similar times often have similar values, so a batch fills few regions. */
   private def inOrder(files: IndexedSeq[FormatFile]): Seq[IndexedSeq[FormatFile]] =
     Batches.filled(files.sortBy(f => (f.writtenAt, f.path)), limit)(_.bytes)
 
@@ -263,7 +264,10 @@ private[rewrite] object Batches {
     groups.filter(_.nonEmpty).map(_.toIndexedSeq).toSeq
   }
 
-  /** The number of regions. Halving makes it a power of two, up to twice the number of batches. */
+  /**
+   * The number of regions: the least power of two that is not below the number of batches. It is a power of two because
+   * each cut halves a region.
+   */
   def regions(bytes: Long, limit: Long): Int = {
     val batches = math.max(1.0, bytes.toDouble / limit)
     math.pow(2, math.ceil(math.log(batches) / math.log(2))).toInt

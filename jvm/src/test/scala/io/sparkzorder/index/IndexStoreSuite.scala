@@ -231,7 +231,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
   test("an index of a newer version is neither read nor replaced by an update") {
     withRoot { (_, store) =>
       assert(IndexFormat.parse("""{"version":2,"columns":[],"shapes":[],"more":1}""").version === 2)
-      intercept[NewerIndexException](IndexFormat.parse("""{"version":4}"""))
+      intercept[UnknownIndexVersionException](IndexFormat.parse("""{"version":4}"""))
       intercept[java.io.IOException](IndexFormat.parse(null))
       val content = IndexContent.of(entries(new Random(1), 2))
       write(store, content)
@@ -241,7 +241,7 @@ class IndexStoreSuite extends AnyFunSuite with RandomInputs {
         newer,
         new Path(store.generations().head.getPath.getParent, "_2"),
         RawFiles.writeRaw(new Configuration(conf)))
-      intercept[NewerIndexException](read(store.generations().head))
+      intercept[UnknownIndexVersionException](read(store.generations().head))
       assert(store.update(_ => fail("made")) === None)
       assert(store.generations().map(_.getPath.getName) === Seq("_2", "_1"))
     }

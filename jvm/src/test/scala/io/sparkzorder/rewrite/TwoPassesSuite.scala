@@ -553,7 +553,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
         run(at, sizes, s"ZORDER BY $by")
         val dealt = ofPlan(at, Record.Dealt).count(r => !before(r.plan))
         val reason = dry.getAs[String]("reason")
-        assert(dealt > 1 && reason.contains(s"in two passes, $dealt batches and about"), reason)
+        assert(dealt > 1 && reason.contains(s"in two passes: $dealt batches, then about"), reason)
         assert(metric(dry, "numBatches") >= others + dealt + 2, reason)
       }
       withCopy(dir)(check(_, sizes, "(b, a)", 0))

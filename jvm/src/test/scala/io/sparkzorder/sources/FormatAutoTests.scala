@@ -189,7 +189,7 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       val before = commits
       val plan = auto("DRY RUN")
       assert(gains(plan).map(_.getString(0)) === Seq("a", "b"), plan)
-      Seq("AUTO chooses (a", "leave it", "150 of 150 recorded scans", "and by").foreach { part =>
+      Seq("AUTO chooses (a", "files stay", "150 of 150 recorded scans", "and by").foreach { part =>
         assert(reason(plan).contains(part), reason(plan))
       }
       assert(commits === before)

@@ -28,7 +28,7 @@ private[sparkzorder] trait AutoTable {
   /** The last layout; None if there is no layout, or if one of the ordering columns was dropped. */
   def inForce: Option[LayoutInForce]
 
-  /** A sample of the table. None if the table has no file, or no column by which files can be ordered. */
+  /** A sample of the table. None if the table has no rows, or no recorded column by which files can be ordered. */
   def sampled(workload: Workload): Option[Sampled]
 
   /**
@@ -84,8 +84,8 @@ private[sparkzorder] final class AutoChoice(
     val others = math.max(0.0, workload.weight - sampled.queries.weight)
     val layouts = if (listing.isEmpty) "" else listing.mkString(", and by the layouts ", ", ", "")
     val about = s"${workload.usableCount} of ${workload.count} recorded scans can skip files; they " +
-      s"read ${text(reads.today)} of ${text(sampled.queries.weight)} if the files stay as they are " +
-      "(leave it)" + layouts + workload.changedDaysAgo.fold("") { days =>
+      s"read ${text(reads.today)} of ${text(sampled.queries.weight)} if the files stay as they are" +
+      layouts + workload.changedDaysAgo.fold("") { days =>
         s"; only the scans of the last ${days + 1} days count, because the queries changed"
       }
     judged.headOption match {
@@ -173,9 +173,9 @@ private[auto] object AutoChoice {
 
   /** The number of recorded scans that is needed before a layout is changed. */
   val MinScans = 100L
-  // A change must save at least this share of the bytes that the recorded scans read,
+  // a change must save at least this share of the bytes that the recorded scans read
   private val LeastSaving = 0.2
-  // and at least so many times the bytes of the table, because the rewrite reads and writes the whole table.
+  // the bytes saved must be at least this multiple of the table's size, because a rewrite reads and writes the table
   private val RewriteFactor = 3.0
   private val MaxListed = 8
 }

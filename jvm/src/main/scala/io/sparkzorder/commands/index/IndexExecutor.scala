@@ -80,7 +80,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       case e: ZOrderException => throw e
       case NonFatal(e) =>
         val problem = e match {
-          case newer: NewerIndexException => newer.getMessage
+          case unknown: UnknownIndexVersionException => unknown.getMessage
           case _ => s"$e. If the file is damaged, REFRESH ZORDER INDEX makes a new index"
         }
         val path = store.generations().headOption.fold(root)(_.getPath)
@@ -166,7 +166,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     if (written.isEmpty) {
       throw ZOrderErrors.stateUnreadable(
         store.generations().head.getPath.toString,
-        "the index is of a newer version")
+        "the format version of the index is unknown")
     }
     val begun = System.nanoTime()
     val missingValues =

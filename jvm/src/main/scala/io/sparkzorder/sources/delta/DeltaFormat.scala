@@ -63,6 +63,7 @@ private[delta] final class DeltaFormat(
         since.count(c => !(c.operation == "OPTIMIZE" && c.readVersion.exists(versions(_))))
       s"RESTORE TABLE $name TO VERSION AS OF $before" +
         (if (others == 0) ""
+         else if (others == 1) ", which takes back 1 later commit of another writer as well"
          else s", which takes back $others later commits of other writers as well")
     }
   }

@@ -78,6 +78,7 @@ private[iceberg] final class IcebergFormat(
       val own = StatementText.string(parts.tail.map(quoteIfNeeded).mkString("."))
       s"CALL $catalog.system.rollback_to_snapshot($own, $snapshot)" +
         (if (later == 0) ""
+         else if (later == 1) ", which takes back 1 later commit of another writer as well"
          else s", which takes back $later later commits of other writers as well")
     }
   }

@@ -30,20 +30,20 @@ private[sparkzorder] final case class UnitStats(rows: Long, stats: ColumnStats) 
  * @param rowGroups the row groups in the order of the file
  * @param pages the pages in the order of the file; a page without statistics of its own has those
  *   of its row group; None when the page indexes were not read
- * @param pagesSay true when pages were read and every page has bounds of its own, or only NULLs
+ * @param hasPageBounds true when pages were read and every page has bounds of its own, or only NULLs
  */
 private[sparkzorder] final case class FileColumn(
     stored: Boolean,
     whole: UnitStats,
     rowGroups: IndexedSeq[UnitStats],
     pages: Option[IndexedSeq[UnitStats]],
-    pagesSay: Boolean) {
+    hasPageBounds: Boolean) {
 
   /** Number of NULLs; None if it is not known for every row group. */
   def nulls: Option[Long] = if (whole.stats.nulls < 0) None else Some(whole.stats.nulls)
 
   /** The smallest units with statistics of their own. */
-  def finest: IndexedSeq[UnitStats] = if (pagesSay) pages.get else rowGroups
+  def finest: IndexedSeq[UnitStats] = if (hasPageBounds) pages.get else rowGroups
 
   /**
    * These statistics for a file that lacks the column, if the column has a default value. The rows then have
@@ -56,7 +56,7 @@ private[sparkzorder] final case class FileColumn(
       unknown(whole),
       rowGroups.map(unknown),
       pages.map(_.map(unknown)),
-      pagesSay = false)
+      hasPageBounds = false)
   }
 }
 
@@ -88,7 +88,7 @@ private[stats] object FileColumn {
       nulls(rowsOfGroups.sum),
       groups,
       if (withPages) Some(groups) else None,
-      pagesSay = false)
+      hasPageBounds = false)
   }
 
   private def filled(group: UnitStats, pages: Seq[UnitStats]): Seq[UnitStats] =

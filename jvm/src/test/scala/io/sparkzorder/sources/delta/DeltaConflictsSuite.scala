@@ -33,7 +33,7 @@ class DeltaConflictsSuite extends DeltaTestBase {
       assert(bag(spark.table("t")) === bag(numbers(0, 1100, 1)))
       assert(orphans("t").isEmpty)
       // the statement to take the run back tells that it takes back the rows, too
-      fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0", "1 later commits of other writers")(
+      fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0", "1 later commit of another writer")(
         sql("UNDO LAYOUT t"))
     }
   }

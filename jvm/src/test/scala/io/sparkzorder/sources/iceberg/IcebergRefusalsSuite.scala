@@ -73,7 +73,7 @@ class IcebergRefusalsSuite extends IcebergTestBase {
       fails("ZORDER_UNSUPPORTED_TABLE", s"CALL ice.system.rollback_to_snapshot('db.t', $first)")(
         sql("UNDO LAYOUT ice.db.t"))
       numbers(100, 110, 1).writeTo("ice.db.t").append()
-      fails("ZORDER_UNSUPPORTED_TABLE", "1 later commits of other writers")(
+      fails("ZORDER_UNSUPPORTED_TABLE", "1 later commit of another writer")(
         sql("UNDO LAYOUT ice.db.t"))
     }
   }
