@@ -9,9 +9,9 @@ import java.math.BigInteger
  * An ordered long stands for a value of a column. The signed order of ordered longs is Spark's
  * order of these values.
  *
- * Integers, dates and times are ordered longs already. This object converts the other types of
- * fixed width to ordered longs. It also converts ordered longs to ordered bits, which compare as
- * unsigned bytes.
+ * Integers, dates and times are ordered longs already. This object converts BOOLEAN, FLOAT and DOUBLE to ordered longs,
+ * and a 128-bit integer to two longs. Of a byte string it converts the first eight bytes, which order strings only
+ * where they differ. It also converts ordered longs to ordered bits, which compare as unsigned bytes.
  */
 private[sparkzorder] object OrderedLongs {
 

@@ -31,9 +31,9 @@ private[sparkzorder] final class RuledFiles(
  * own.
  *
  * The excess of a folder is the mean number of files that a point query reads, divided by that
- * number in an ideal layout. Earlier runs are merged into the new run only when the excess would
- * otherwise be above [[MergeRule.ExcessLimit]]. A choice consists of the smallest earlier runs, up
- * to some number of them. Among the choices that meet the limit, the rule takes the choice that
+ * number in an ideal layout. Earlier runs are merged into the new run if the excess would otherwise be above
+ * [[MergeRule.ExcessLimit]], or if there are more than `MaxRuns` of them. A choice consists of the smallest earlier
+ * runs, up to some number of them. Among the choices that meet the limit, the rule takes the choice that
  * saves the most files of a point query for each byte that is rewritten. If no choice meets the limit, the
  * rule merges every run that it may merge; but if one statement cannot lay out all these runs, it takes the
  * choice that saves the most for each byte. (Log-structured merge trees also merge small runs with small ones

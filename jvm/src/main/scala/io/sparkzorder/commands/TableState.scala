@@ -85,7 +85,12 @@ private[sparkzorder] final class TableState(
     }
   }
 
-  /** Publishes the committed runs that are not published, and updates the index for them. */
+  /**
+   * Ends the committed runs that are not published: publishes them, or abandons those that an earlier ABANDON gave up.
+   * Then updates the index for them.
+   *
+   * @return the records of all these runs
+   */
   def rollForward(): Seq[Record] = {
     val log = TableLog.read(state)
     val runs = indexingEnded(log.unfinished)(new Publisher(state).rollForward(log))

@@ -32,7 +32,10 @@ private[sparkzorder] trait TargetAction {
   /** The statement's name in messages, such as UNDO LAYOUT. */
   def statement: String
 
-  /** This action on the partitions that the predicate of a WHERE chooses; itself if it takes no WHERE. */
+  /**
+   * This action, for the partitions that a WHERE chooses. The grammar accepts WHERE only for actions that override this
+   * method.
+   */
   def choosing(where: Option[Expression]): TargetAction = this
 
   /** Returns the command for a known target. Nothing is read or checked until the command runs. */

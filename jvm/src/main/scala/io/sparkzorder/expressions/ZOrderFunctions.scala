@@ -26,8 +26,8 @@ private[sparkzorder] object ZOrderFunctions {
   /**
    * Adds the functions to every session that this JVM creates from now on.
    *
-   * A permanent view may only call built-in functions and functions of the catalog. Spark takes the functions in this
-   * registry for built-in ones, but a function that an extension only injects for a temporary one.
+   * A permanent view may only call built-in functions and functions of the catalog. Spark treats each function in this
+   * registry as built-in. If an extension only injects a function, Spark treats the function as temporary.
    */
   def registerAsBuiltin(): Unit = all.foreach { case (name, info, builder) =>
     FunctionRegistry.builtin.registerFunction(name, info, builder)

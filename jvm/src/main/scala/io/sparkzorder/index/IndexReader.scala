@@ -90,7 +90,7 @@ private[sparkzorder] final class IndexReader(val file: FileStatus, conf: Configu
 
   private[index] def slots(): PathSlots = reader.slots()
 
-  /** All entries, including those that are not live, so that an entry has its position in [[column]]. */
+  /** All entries, also those that are not live. Entry `i` is row `i` of each [[column]]. */
   def files(): FileTable = slots().table
 
   /** @param number the position of the column in `header.indexed` */

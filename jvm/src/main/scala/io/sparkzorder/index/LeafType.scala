@@ -161,7 +161,7 @@ private[sparkzorder] object LeafType {
   }
 }
 
-/** Chooses the Spark type by which the values of a column are read without a change. */
+/** For the index of values: chooses the Spark type by which the values of a column are read without a change. */
 private[sparkzorder] object TypeToRead {
 
   /**

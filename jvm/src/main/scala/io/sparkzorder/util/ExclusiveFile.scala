@@ -26,10 +26,12 @@ import org.apache.hadoop.fs.{
 }
 
 /**
- * Creates files that appear at once with all their content, and only if their name is free.
+ * Writes files that several processes may want to write. [[create]] and [[publish]] make a file appear at once with
+ * all its content, and only if its name is free.
  *
  * On local disk a hard link does that, because Hadoop's local create and rename are not exclusive. On
- * object stores a conditional create does. Elsewhere a rename without overwrite does, as HDFS and ABFS
+ * object stores a conditional create does, if the client can send the condition. S3A before Hadoop 3.4.2 cannot, so
+ * there two writers at the same moment may both succeed. Elsewhere a rename without overwrite does, as HDFS and ABFS
  * with hierarchical namespace provide it.
  */
 private[sparkzorder] object ExclusiveFile {

@@ -45,10 +45,10 @@ private[sparkzorder] object NotedFilters {
 /**
  * The shares of the rows that the filters of one scan select, without the values of the filters.
  *
- * @param unused the number of predicates that AUTO cannot use, because they do not restrict one whole column, which
- *   may be noted, to intervals. No file can be skipped by most of them. Predicates on several columns, on a field of
- *   a struct and on an excluded column also count, although the index may skip files by them. Tests of NULL do not
- *   count
+ * @param unused the number of predicates that AUTO cannot use. AUTO uses a predicate that restricts one whole column to
+ *   intervals, if the column may be noted. Most of the other predicates skip no file. Predicates on several columns,
+ *   on a field of a struct and on an excluded column also count, although the index may skip files by them. Tests of
+ *   NULL do not count
  */
 private[workload] final case class ScanUse(template: Template, box: RankBox, unused: Int)
 

@@ -142,7 +142,8 @@ private[sparkzorder] object FilePlaces {
 }
 
 /**
- * Tasks write into the hidden directories of the run, one in each folder. Publishing renames the files.
+ * Tasks write into the hidden directories of the run, one in each folder. In place, the publish renames the files. The
+ * files of a shadow stay there until PUBLISH LAYOUT.
  *
  * @param directories the hidden directory of each file
  * @param name the name of a file, by the number of the file and the attempt
@@ -162,8 +163,9 @@ private[sparkzorder] final case class HiddenPlaces(
 }
 
 /**
- * Tasks write straight to the final paths. This is safe, because no query reads an INTO directory
- * before the statement has ended. It also works on file systems that cannot rename files.
+ * Tasks write straight to the final paths. This is safe as long as nobody reads the INTO directory before the
+ * statement has ended. The directory has no `_SUCCESS` until then. It also works on file systems that cannot rename
+ * files.
  *
  * @param folders folder of each file, relative to `root`
  * @param claim path of a file that exists while the statement runs
@@ -201,9 +203,10 @@ private[sparkzorder] final case class IntoPlaces(
  * file, and reports the files to the driver. The driver uses only the files that committed tasks have
  * reported. No file is renamed here.
  *
- * A task commits only if Spark's commit coordinator allows its attempt. The coordinator allows one attempt of
- * each task, and none after the job. A refused attempt, for example on a machine that hung, deletes its file. With
- * INTO, files are visible as soon as they are written, so the file of a second attempt would duplicate its rows.
+ * A task commits only if Spark's commit coordinator allows its attempt, unless the setting
+ * `spark.hadoop.outputCommitCoordination.enabled` is false. The coordinator allows one attempt of each task, and none
+ * after the job. A refused attempt, for example on a machine that hung, deletes its file. With INTO, files are visible
+ * as soon as they are written, so with the file of a second attempt readers would see the rows of the task twice.
  */
 private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
     extends FileCommitProtocol
@@ -222,7 +225,7 @@ private[sparkzorder] final class StagedCommitProtocol(places: FilePlaces)
   override def commitJob(jobContext: JobContext, taskCommits: Seq[TaskCommitMessage]): Unit =
     committed = taskCommits.flatMap(_.obj.asInstanceOf[Seq[WrittenFile]])
 
-  // the caller deletes the whole hidden directory
+  // the caller deletes the files: the hidden directories, or with INTO all files with the id of the run
   override def abortJob(jobContext: JobContext): Unit = ()
 
   override def setupTask(taskContext: TaskAttemptContext): Unit = begun = ArrayBuffer.empty

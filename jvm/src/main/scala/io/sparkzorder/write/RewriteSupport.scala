@@ -31,6 +31,8 @@ import org.apache.spark.sql.types._
  * Spark's write support with another Parquet schema and other key-values. Values are converted to the types of
  * this schema.
  *
+ * @param keyValues further key-values of the footer; those that Spark writes take precedence
+ * @param notesSparkSchema true to write Spark's schema into the footer
  * @param dataSchema the columns to write; a row may have more columns at its end
  */
 private final class RewriteSupport(

@@ -21,8 +21,8 @@ import io.sparkzorder.sources.plain.{LostRecords, PublishedShadow}
 import io.sparkzorder.table.{TableLister, Target}
 
 /**
- * RECOVER LAYOUT: publishes the runs that were committed but not published. The command reads no row of a
- * data file and removes no retained file.
+ * RECOVER LAYOUT: publishes the runs that were committed but not published, and ends the abandoning of those that an
+ * earlier ABANDON gave up. The command reads no row of a data file and removes no retained file.
  *
  * @param abandon true to abandon these runs: where a run is not published, its input files are restored
  */

@@ -43,7 +43,7 @@ private[sparkzorder] object CoveredFiles {
  * directory with a file for its head and a file for each shard that has entries.
  *
  * @param column the column's name
- * @param domain text of the [[ValueDomain]] in which values are equal
+ * @param domain text of the [[ValueDomain]] that says which values are equal
  * @param seed the seed of the hash, a random number
  */
 private[sparkzorder] final case class ValuesPart(
@@ -81,7 +81,7 @@ private[sparkzorder] final case class ValuesPart(
     var before = Array.emptyByteArray
     files.paths.indices.foreach { i =>
       val path = files.paths(i)
-      // a path is written without the bytes with which the path before begins, too
+      // a path is written without the bytes that it shares with the beginning of the path before it
       val same = path.indices.find(k => k >= before.length || path(k) != before(k))
         .getOrElse(path.length)
       out.writeShort(math.min(same, Short.MaxValue.toInt))

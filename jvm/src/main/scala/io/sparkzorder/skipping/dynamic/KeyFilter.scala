@@ -28,8 +28,8 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, RuntimeFilters, SideOf
  *   share one filter
  * @param isOneOf true if the join requires a match for one of several expressions. The key is then a struct
  *   of these expressions, and each expression has its own source
- * @param isAbovePlain true if no expression between the join and the present position of the filter can
- *   fail on a row that the join drops
+ * @param isAbovePlain true if the join, and each node between the join and the present position of the filter, neither
+ *   fails more often nor lets more rows pass because some columns are NULL ([[StrictExpressions]])
  * @param isAboveTotal true if no expression between the join and the present position of the filter can
  *   fail, whatever the values are
  * @param narrows another source of the same join, whose keys include all keys of this filter
@@ -85,8 +85,8 @@ private[dynamic] final case class KeyFilter(
     }
 
   /**
-   * True if the keys cost nothing. Such a filter may be inserted although it prunes no file, so that the recorded
-   * workload contains the keys ([[PrunableColumns.isRecorded]]).
+   * True if the join broadcasts all sources anyway, so that the keys cost nothing. Such a filter may be inserted
+   * although it prunes no file, so that the recorded workload contains the keys ([[PrunableColumns.isRecorded]]).
    */
   def isForRecord: Boolean = sources.forall(_.isForRecord)
 
@@ -115,7 +115,8 @@ private[dynamic] final case class KeyFilter(
  * @param keys the operands of this side in the equalities of the join
  * @param filters filters from above that reach this side
  * @param isPrunable false if the join returns rows of this side that have no partner
- * @param isPlain true if the join's condition does not fail because a column is NULL ([[StrictExpressions]])
+ * @param isPlain true if the join neither fails more often nor returns more rows because some columns are NULL
+ *   ([[StrictExpressions]])
  * @param isTotal true if the join's condition cannot fail at all
  */
 private[dynamic] final case class JoinSide(

@@ -23,8 +23,8 @@ private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
   def decide(file: FileStatus): Int
 
   /**
-   * The same decisions for the entries of one index; None if several indexes decide. An implementation
-   * returns None instead of raising an error.
+   * The same decisions for the entries of one index; None if several indexes decide. May raise an error. The pruners
+   * that [[io.sparkzorder.skipping.scan.IndexPruning]] makes return None in place of an error.
    */
   def byEntries: Option[EntryPruner] = None
 

@@ -30,14 +30,15 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c RLIKE '^p'         as c LIKE 'p%'                           as NOT c LIKE 'p%'
  * c (BOOLEAN)          as c = true                              as c = false
  * isnan(c)             it may hold NaN                          it may hold NULL or another value
- * greatest(a, b) > v   a > v or b > v keeps it                  a <= v and b <= v keep it, or NULL
+ * greatest(a, b) > v   a > v or b > v keeps it                  for a and for b: <= v keeps it, or it
+ *                                                               may hold NULL
  * a < b, a = b, ..     some value of [min, max] of a is below   some value of a is not below
  *                      some value of [min, max] of b, ..        some value of b, ..
  * a + b > v, ..        the sum of some values of the columns    the sum of some values is not
  *                      is above v
  * (a, b) IN ((v, w),   a <=> v AND b <=> w of one pair keeps    always
  *   ..)                it
- * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or NULL
+ * (a, b) > (v, w)      a >= v keeps it                          a <= v keeps it, or a may hold NULL
  * c = NULL, c < NULL   never                                    never
  * c IN (v, NULL)       as c IN (v)                              never
  * concat(a, 'x', b)    a = v AND b = w keeps it, for each x     as for other expressions
@@ -63,8 +64,9 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * come from the tests of its parts, and each part is tested once.
  *
  * NaN is the greatest value. A file that may hold NaN counts as holding NaN. Every rule on the
- * values of `c` keeps a file without bounds of `c`. None of these rules keeps a file in which `c`
- * has only NULLs. A predicate that keeps every file becomes [[Unknown]]. An AND ignores an unknown
+ * values of `c` keeps a file without bounds of `c`. A rule keeps a file in which `c` has only NULLs only where the
+ * table says that NULL is enough, or where an expression makes the wanted value of NULL, as `coalesce(c, 0) = 0` does.
+ * A predicate that keeps every file becomes [[Unknown]]. An AND ignores an unknown
  * side. An OR with an unknown side is unknown.
  */
 private[sparkzorder] final class PredicateCompiler(
@@ -73,8 +75,8 @@ private[sparkzorder] final class PredicateCompiler(
   private val tests = new ColumnTests(columns, domains)
   private val nullability = new Nullability(columns)
 
-  // if the test of a branch's value is known, the test of its condition is added only if it has no more parts than
-  // this
+  // the most parts of the test of a branch's condition; a larger one is left out if the test of the branch's value is
+  // known
   private val MostGuards = 8
   // more patterns are tested only by their beginnings: the search for one pattern may take a large part of a second
   private val MostSearchedPatterns = 32

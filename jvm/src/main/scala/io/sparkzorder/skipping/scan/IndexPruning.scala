@@ -120,7 +120,7 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   private final class Guarded(pruner: FilePruner, override val prunedBy: IndexedSeq[String])
       extends FilePruner {
     override def byEntries: Option[EntryPruner] = withoutIndex(Option.empty[EntryPruner]) {
-      // the filter forces the lazy value here, where an error does not fail the query
+      // the tests ran for `prunedBy`, before this object was made; a pruner without groups prunes nothing
       pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
     }
 
@@ -179,7 +179,10 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
         IndexUse(root, None, Some(s"the index cannot be used: ${e.getMessage}"))
     }
 
-  /** Looks at the attributes, too, because a field of the schema loses its id when Spark prunes the schema. */
+  /**
+   * True if some column has a field id. The attributes are asked, too, because Spark drops the ids of the schema when
+   * it prunes the schema.
+   */
   private def hasFieldIds: Boolean =
     Seq(relation.dataSchema, DataTypeUtils.fromAttributes(output)).exists(ParquetUtils.hasFieldIds)
 

@@ -38,7 +38,7 @@ private[sparkzorder] final case class ResolvedFilter(onFiles: Expression, onRows
  */
 private[sparkzorder] object RuntimeFilters extends PredicateHelper {
 
-  /** Spark replaces a filter by the keys of a join by this filter if there is no broadcast with the keys. */
+  /** Spark puts this filter in the place of a filter on the keys of a join if no broadcast has the keys. */
   private val Unused: Expression = DynamicPruningExpression(Literal.TrueLiteral)
 
   def isUnused(filter: Expression): Boolean = splitDisjunctivePredicates(filter).contains(Unused)
@@ -53,11 +53,10 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       filter.exists(_.isInstanceOf[PlanExpression[_]]))
 
   /**
-   * Those of the filters that an execution of a plan may use. If Spark runs a side of a join once more for its
-   * keys, this second run must read the same listings as the join. So the second run must be a part of the
-   * execution, which holds the listings. A counterexample is a plan that is executed again, for example after a
-   * failure: it keeps the results of its subqueries from the earlier execution, but lists the files of the join
-   * anew.
+   * The filters that the execution may use. For some filters, Spark runs a side of a join once more to get its keys.
+   * Such a filter is usable only if that second run read the listings that the execution holds, as the join does. The
+   * filter is dropped, for example, if a plan is executed again after a failure: the plan keeps the keys of the first
+   * execution, but lists the files of the join anew.
    *
    * @param execution the id of the execution for which the thread works
    */

@@ -10,7 +10,8 @@ import scala.util.Try
 /**
  * What a LIKE pattern or a regular expression requires of the characters of a text, from the first character on. The
  * places in the pattern are the states of an automaton, which may be in several states at once. Only plain characters
- * are read. Where another character is accepted, each text with such a character counts as a match.
+ * are read: ASCII without NUL and DEL ([[TextStart.isPlain]]). Where the pattern accepts another character, each text
+ * that has such a character at that place counts as a match.
  *
  * @param states the states by their numbers
  */
@@ -113,8 +114,10 @@ private[values] object PatternStates {
     read(pattern)(_.alternatives(isTop = false)).map(states)
 
   /**
-   * The states of the parts of a regular expression before a group. Group 0 is the whole match, and nothing stands
-   * before it. Otherwise None if the group is repeated, or if the pattern has alternatives outside of groups.
+   * The states of the parts of a regular expression before a group. Nothing stands before group 0, the whole match.
+   * None if the pattern cannot be read. For a group of a greater number, also None if the pattern has alternatives
+   * outside of groups or may match elsewhere than at the beginning of the text, and if the group is repeated, lies in
+   * another group or is missing.
    */
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
     if (group == 0) ofRegex(pattern).map(_ => states(Together(Nil)))

@@ -241,7 +241,7 @@ private[values] object TextBeginnings {
         var isOpen = false
         some.zipWithIndex.foreach { case (child, i) =>
           if (!isOpen) {
-            // CONCAT_WS leaves a NULL out, so nothing is known from a text on that may be NULL
+            // CONCAT_WS leaves NULLs out, so the known beginning ends before the first text that may be NULL
             val start = TextStart.of(child).filter(_ => mark.isEmpty || !child.mayBeNull)
             if (i > 0 && start.isDefined) mark.foreach(text ++= _)
             start.foreach(text ++= _.text)

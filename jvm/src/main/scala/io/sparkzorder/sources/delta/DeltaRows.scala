@@ -78,8 +78,8 @@ private[delta] final class DeltaRows(
       try withTimesAsRead(transaction.writeFiles(laidOut, None, true, Nil))
       catch {
         case NonFatal(e) =>
-          // Waits for the event of the failure, which removes the files of the shuffle. `close` unregisters the
-          // listener.
+          // Waits until the listener has got the event of the failure: the listener removes the files of the shuffle.
+          // `close` unregisters the listener.
           val _ = shuffled.get
           throw e
       }

@@ -125,8 +125,9 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
   }
 
   /**
-   * The plans of the subqueries of a node. Subqueries by which Spark prunes one side of a join are left out: they
-   * are copies of the other side.
+   * The plans of the subqueries of a node. Subqueries by which Spark prunes one side of a join are left out, because
+   * they are copies of the other side. These are each DynamicPruningSubquery, and each scalar subquery of type BINARY,
+   * which nearly always is Spark's Bloom filter.
    */
   private def subqueries(node: LogicalPlan): Seq[LogicalPlan] =
     node.expressions.flatMap(_.collect {

@@ -109,8 +109,8 @@ private[sparkzorder] final class OrcOutput(sameName: (String, String) => Boolean
 private[sparkzorder] object OrcOutput {
 
   /**
-   * Refuses a file whose timestamps may have nanoseconds, because Spark would cut them off. ORC's TIMESTAMP has
-   * room for nanoseconds, and only of a file that Spark wrote it is known that they are 0.
+   * Refuses a file whose timestamps may have nanoseconds, because Spark would cut the nanoseconds off. ORC's TIMESTAMP
+   * has room for nanoseconds. Spark writes none, but any other writer may have written some.
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_WRITABLE, naming column and file
    */
