@@ -201,13 +201,18 @@ private[sparkzorder] final class StateDirectory(
 
   /**
    * The root and all directories below it that may have data files, each with its entries. A directory that is
-   * a table with its own `_zorder` is left out, and so is everything below it.
+   * a table with its own `_zorder` is left out, and so is everything below it. So is a directory that this user may not
+   * list: in a table with such a partition, users still work with the other partitions.
    */
   private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
       else {
-        val seen = ManyFiles.map(level)(d => d -> files(d)).filterNot { case (d, there) =>
+        val listed = ManyFiles.map(level) { d =>
+          try Some(d -> files(d))
+          catch { case e if d != root && Directories.isDenied(e) => None }
+        }
+        val seen = listed.flatten.filterNot { case (d, there) =>
           d != root && there.exists(s => s.isDirectory && s.getPath.getName == StateDirectory.Name)
         }
         seen ++ below(seen.flatMap(_._2.filter(isFolder).map(_.getPath)))

@@ -18,6 +18,7 @@ import org.scalatest.tagobjects.Slow
 import org.apache.spark.{SparkConf, SparkThrowable}
 import org.apache.spark.sql.{DataFrame, Row}
 import org.apache.spark.sql.catalyst.TableIdentifier
+import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.types.{ArrayType, DataType, StructField, StructType}
 
 import io.sparkzorder.{TestConditions, ZOrderSessionSuite}
@@ -30,6 +31,16 @@ final case class SeenFile(folder: String, name: String, length: Long, rows: Long
  * metric is what the directory shows, and `_zorder` holds only names that no engine takes for data.
  */
 abstract class OptimizeTestBase extends ZOrderSessionSuite {
+
+  /**
+   * The paths of the files that the scans of a query list. A query with `input_file_name()` would read the visible
+   * files of a shadow instead.
+   */
+  def listedFiles(df: DataFrame): Set[String] =
+    df.queryExecution.sparkPlan.collect { case s: FileSourceScanExec =>
+      s.relation.location.listFiles(s.partitionFilters, s.dataFilters).flatMap(_.files)
+        .map(_.getPath.toString)
+    }.flatten.toSet
 
   /** A test of two parts: each change runs the telling one, and a night the others as well. */
   protected def testParts(name: String)(telling: => Unit)(others: => Unit): Unit = {

@@ -37,8 +37,7 @@ class ShadowSuite extends OptimizeTestBase {
   private def visible(dir: File): Map[Any, Int] =
     withoutExtension(bag(read(dir)))
 
-  private def filesRead(df: DataFrame): Set[String] =
-    df.selectExpr("input_file_name()").distinct().collect().map(_.getString(0)).toSet
+  private def filesRead(df: DataFrame): Set[String] = listedFiles(df)
 
   private def isShadowed(dir: File): Boolean =
     filesRead(read(dir)).exists(_.contains("/_zorder_"))

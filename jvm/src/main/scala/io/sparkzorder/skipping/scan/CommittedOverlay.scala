@@ -19,7 +19,7 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
+import io.sparkzorder.log.{FolderListing, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 import io.sparkzorder.table.PartitionNames
 import io.sparkzorder.table.PartitionNames.levels
@@ -29,12 +29,14 @@ import io.sparkzorder.table.PartitionNames.levels
  *
  * @param delegate Spark's own index of the relation
  * @param roots finds the tables whose files the relation reads
+ * @param showsNames true if the query sees the names of the files, so that hidden names would change its result
  */
 private final class CommittedOverlay(
     delegate: FileIndex,
     relation: HadoopFsRelation,
     roots: TableRoots,
-    settings: RelationConf) {
+    settings: RelationConf,
+    showsNames: Boolean) {
   private lazy val session = settings.session
   private lazy val options = CaseInsensitiveMap(relation.options)
 
@@ -79,8 +81,12 @@ private final class CommittedOverlay(
       val log = TableLog.read(state)
       val upTo = execution.map(_.newestOf(state.root, log.last))
       if (held.isExplainedBy(state, log)) files
-      else overlaid(held, index, files, partitionFilters, onFiles).over(state, upTo) match {
-        case Some(other) => ScanListing.of(other)
+      else overlaid(held, index, files, partitionFilters, onFiles || showsNames).over(
+        state,
+        upTo) match {
+        case Some(other) =>
+          if (showsNames) requireFinalNames(other)
+          ScanListing.of(other)
         case None =>
           // Later queries of a listing that is explained need not compare its files with the records. To
           // explain the listing costs a comparison of all files, so a listing of a single query is left out.
@@ -99,6 +105,16 @@ private final class CommittedOverlay(
     } else changed
   }
 
+  /** Fails if a run that is not published yet would show the hidden name of a file. */
+  private def requireFinalNames(directories: Seq[PartitionDirectory]): Unit =
+    directories.iterator.flatMap(_.files.iterator).map(_.getPath.getParent)
+      .find(d => RunFolder.runOf(d.getName).isDefined).foreach { hidden =>
+        throw ZOrderErrors.listingIncomplete(
+          hidden.getParent.toString,
+          "the query uses the names of files, and some new files do not have their names yet. Run the query " +
+            "again. If OPTIMIZE is not running, first run RECOVER LAYOUT")
+      }
+
   private def overlaid(
       held: HeldListing,
       index: InMemoryFileIndex,
@@ -112,7 +128,7 @@ private final class CommittedOverlay(
     shadowsOf(_, onFiles))
 
   /**
-   * A shadow replaces listed files only if the query needs nothing but rows. Options and filters on the
+   * A shadow replaces listed files only if the query needs nothing but rows. Options, columns and filters on the
    * names or times of files refer to the listed files, and Spark reads the number of a bucket from the name of
    * its file.
    */

@@ -12,7 +12,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.planning.{PhysicalOperation, ScanOperation}
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer}
 import org.apache.spark.sql.execution.{FileSourceScanExec, SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.v2.{
@@ -42,6 +42,9 @@ import io.sparkzorder.table.DataFormat
 private[sparkzorder] object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+    case ReturnAnswer(root) =>
+      ShownNames.mark(root)
+      Nil
     case ScanOperation(_, _, filters, scan: LogicalRelation)
         if Settings.ofSession(Settings.Enabled) && canIndex(scan) =>
       val (rest, onFiles) = ScanFilters.split(plan)
@@ -76,7 +79,17 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
     val settings = new RelationConf(r)
     val roots = new TableRoots(scan.catalogTable, settings)
     val pruning = new IndexPruning(r, scan.output, settings, roots)
-    val index = new ZOrderFileIndex(r.location, r, roots, settings, pruning, keys, atListing)
+    val names = ShownNames.of(scan)
+    val index =
+      new ZOrderFileIndex(
+        r.location,
+        r,
+        roots,
+        settings,
+        pruning,
+        keys,
+        atListing,
+        showsNames = names)
     val options = optionsOf(r, roots, settings)
     scan.copy(relation = r.copy(location = index, options = options)(r.sparkSession))
   }
@@ -170,7 +183,9 @@ private[sparkzorder] object V2ScanStrategy extends SparkStrategy {
     val settings = new RelationConf(relation)
     val roots = new TableRoots(None, settings)
     val pruning = new IndexPruning(relation, r.relation.output, settings, roots)
-    val ours = new ZOrderFileIndex(scan.fileIndex, relation, roots, settings, pruning)
+    val names = ShownNames.of(r)
+    val ours =
+      new ZOrderFileIndex(scan.fileIndex, relation, roots, settings, pruning, showsNames = names)
     val files = new OverlaidV2Files(scan.fileIndex, ours, pruning, settings.session)
     val options =
       new CaseInsensitiveStringMap(ScanStrategy.optionsOf(relation, roots, settings).asJava)

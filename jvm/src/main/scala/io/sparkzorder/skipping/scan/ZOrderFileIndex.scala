@@ -26,6 +26,7 @@ import io.sparkzorder.skipping.predicate.FilePruner
  * @param atListing filters whose values the listing itself computes when the query runs; only in a session
  *   with an accelerator
  * @param execution the execution of a query for which this copy of an index was made; None for an original
+ * @param showsNames true if the query sees the names of the files ([[ShownNames]])
  */
 private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     val delegate: FileIndex,
@@ -35,7 +36,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     pruning: Seq[Expression] => Option[FilePruner] = _ => None,
     private val keys: Seq[KeysOfJoin] = Nil,
     private[sparkzorder] val atListing: Option[FiltersAtListing] = None,
-    private val execution: Option[String] = None)
+    private val execution: Option[String] = None,
+    private val showsNames: Boolean = false)
     extends DelegatingFileIndex {
 
   private lazy val session = settings.session
@@ -73,7 +75,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     val now = shared.map(_.execution)
     last.filter(a => a._1 == wanted && (isKept || (now.isDefined && a._2 == now))).map(_._3)
       .getOrElse {
-        val key = (wanted, relation.options, relation.dataSchema, atListing.map(_.identity))
+        val key =
+          (wanted, relation.options, relation.dataSchema, atListing.map(_.identity), showsNames)
         val made = shared.flatMap(_.get(key)).getOrElse {
           val own = listed(wanted, shared)
           shared.fold(own)(_.kept(key, own))
@@ -141,7 +144,8 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
       pruning,
       keys,
       atListing,
-      Some(now.execution))
+      Some(now.execution),
+      showsNames)
 
   /**
    * The listing for the filters of a scan, pruned once more by filters whose values are known only when
@@ -194,12 +198,13 @@ private[sparkzorder] final class ZOrderFileIndex private[sparkzorder] (
     conf.bucketingEnabled && conf.getConf(SQLConf.LEGACY_BUCKETED_TABLE_SCAN_OUTPUT_ORDERING)
   }
 
-  private lazy val overlay = new CommittedOverlay(delegate, relation, roots, settings)
+  private lazy val overlay = new CommittedOverlay(delegate, relation, roots, settings, showsNames)
 
   // equal for two scans of one relation by the same keys, so that Spark reuses the exchange
   override def equals(other: Any): Boolean = other match {
     case that: ZOrderFileIndex =>
-      delegate == that.delegate && keys == that.keys && execution == that.execution
+      delegate == that.delegate && keys == that.keys && execution == that.execution &&
+      showsNames == that.showsNames
     case _ => false
   }
   override def hashCode(): Int = delegate.hashCode()
