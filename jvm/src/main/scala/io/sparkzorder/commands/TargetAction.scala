@@ -106,7 +106,7 @@ private[sparkzorder] final case class WorkloadCommand(
             "Its workload is not recorded.")
       }
     LaterNotes.await()
-    action.runOnWorkload(state, conf)
+    Permissions.named(s"${action.statement} of $name")(action.runOnWorkload(state, conf))
   }
 }
 
@@ -116,5 +116,6 @@ private[sparkzorder] final case class TableCommand(target: Target, action: Table
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
   override def simpleString(maxFields: Int): String = action.description(target)
   override def run(session: SparkSession): Seq[Row] =
-    action.run(SparkLine.session(session), target)
+    Permissions.named(s"${action.statement} of ${target.name}")(
+      action.run(SparkLine.session(session), target))
 }

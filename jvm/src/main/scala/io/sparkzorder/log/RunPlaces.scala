@@ -9,7 +9,7 @@ import java.security.MessageDigest
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
-import io.sparkzorder.util.ManyFiles
+import io.sparkzorder.util.{Directories, ManyFiles}
 
 /** Result of looking for the hidden directory of a run in the folder that the record names. */
 private sealed trait Place
@@ -30,14 +30,19 @@ private case object Absent extends Place
  *
  * @param list the files of a directory by name, empty when the directory does not exist. Several threads
  *   call this function
+ * @param isReader true for a query. A folder that its user may not list is a folder that it does not read, and is taken
+ *   to be in its place
  */
 private[sparkzorder] final class RunPlaces(
     state: StateDirectory,
     record: Record,
-    list: Path => Map[String, FileStatus]) {
+    list: Path => Map[String, FileStatus],
+    isReader: Boolean = false) {
 
-  private lazy val places: Seq[(FolderChange, Place)] =
-    ManyFiles.map(record.changes)(c => c -> placeOf(c))
+  private lazy val places: Seq[(FolderChange, Place)] = ManyFiles.map(record.changes) { c =>
+    try c -> placeOf(c)
+    catch { case e if isReader && Directories.isDenied(e) => c -> Here }
+  }
 
   // The search lists every folder of the table, so it runs only if some folder is not at the path of the record.
   private lazy val elsewhere: Map[String, String] = {
@@ -84,7 +89,8 @@ private[sparkzorder] final class RunPlaces(
   private def isOf(copies: Iterable[String], change: FolderChange): Place =
     if (copies.exists(_ == ChangeCopy.name(record.run, change.folder))) Here else Elsewhere
 
-  private def search(): Map[String, String] = RunPlaces.copies(state, list, _ == record.run)
+  private def search(): Map[String, String] =
+    RunPlaces.copies(state, list, _ == record.run, isStrict = !isReader)
 }
 
 private[sparkzorder] object RunPlaces {
@@ -94,17 +100,22 @@ private[sparkzorder] object RunPlaces {
    * table.
    *
    * @param isWanted true for a run whose copies are wanted
+   * @param isStrict true to fail at a directory that this user may not list; otherwise the directory is left out
    */
   def copies(
       state: StateDirectory,
       list: Path => Map[String, FileStatus],
-      isWanted: String => Boolean = _ => true): Map[String, String] = {
-    val seen = state.runDirectories().collect {
+      isWanted: String => Boolean = _ => true,
+      isStrict: Boolean = false): Map[String, String] = {
+    def names(directory: Path) =
+      try list(directory).keys
+      catch { case e if !isStrict && Directories.isDenied(e) => Nil }
+    val seen = state.runDirectories(isStrict).collect {
       case (run, folder, _) if isWanted(run) => run -> folder
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>
       // after a conflict, the copy moves from the run's directory to the closed directory
-      state.hidden(folder, run).flatMap(d => ChangeCopy.of(run, list(d).keys)).map(_ -> folder)
+      state.hidden(folder, run).flatMap(d => ChangeCopy.of(run, names(d))).map(_ -> folder)
     }.flatten.toMap
   }
 }

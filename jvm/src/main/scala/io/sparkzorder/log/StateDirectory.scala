@@ -5,18 +5,16 @@ package io.sparkzorder.log
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.{Files, NoSuchFileException, Path => LocalPath, Paths => LocalPaths}
+import java.nio.file.NoSuchFileException
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.annotation.tailrec
-import scala.collection.mutable
 import scala.util.{Failure, Success, Try}
 
 import org.apache.commons.io.IOUtils
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.{FileStatus, FileSystem, ParentNotDirectoryException, Path}
-import org.apache.hadoop.security.AccessControlException
+import org.apache.hadoop.fs.{FileStatus, FileSystem, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.util._
@@ -69,8 +67,11 @@ private[sparkzorder] final class StateDirectory(
   def create(): Unit = {
     requireNoLinks()
     if (!ObjectStore.isOne(fs)) {
+      val isNew = !fs.exists(home)
       fs.mkdirs(commits)
       fs.mkdirs(runs)
+      // after a run of an administrator, the owner of the table must still be able to optimize and to drop it
+      if (isNew) Seq(home, commits, runs).foreach(Directories.giveToOwnerOf(fs, root, _))
     }
     val readme = new Path(home, "_README")
     if (!fs.exists(readme)) write(readme, StateDirectory.Readme.getBytes(UTF_8))
@@ -203,14 +204,16 @@ private[sparkzorder] final class StateDirectory(
    * The root and all directories below it that may have data files, each with its entries. A directory that is
    * a table with its own `_zorder` is left out, and so is everything below it. So is a directory that this user may not
    * list: in a table with such a partition, users still work with the other partitions.
+   *
+   * @param isStrict true to fail at a directory that this user may not list
    */
-  private[sparkzorder] def walk(): Seq[(Path, Seq[FileStatus])] = {
+  private[sparkzorder] def walk(isStrict: Boolean = false): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
       else {
         val listed = ManyFiles.map(level) { d =>
           try Some(d -> files(d))
-          catch { case e if d != root && Directories.isDenied(e) => None }
+          catch { case e if !isStrict && d != root && Directories.isDenied(e) => None }
         }
         val seen = listed.flatten.filterNot { case (d, there) =>
           d != root && there.exists(s => s.isDirectory && s.getPath.getName == StateDirectory.Name)
@@ -225,9 +228,11 @@ private[sparkzorder] final class StateDirectory(
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if one of them is a link. Whoever may write
    *   in the table could let VACUUM delete the files of another directory by such a link
+   * @param isStrict as for [[walk]]
    */
-  private[sparkzorder] def runDirectories(): Seq[(String, String, Path)] = for {
-    (folder, seen) <- walk()
+  private[sparkzorder] def runDirectories(
+      isStrict: Boolean = false): Seq[(String, String, Path)] = for {
+    (folder, seen) <- walk(isStrict)
     directory <- seen if directory.isDirectory
     run <- RunFolder.runOf(directory.getPath.getName)
   } yield (run, Paths.relative(root, folder), links.require(directory.getPath))
@@ -286,6 +291,10 @@ private[sparkzorder] final class StateDirectory(
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
         else throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+      // Only a user who may not list the records is like a reader without the extension. To pass over a single record
+      // could hide rows.
+      case Failure(e) if Directories.isDenied(e) =>
+        throw ZOrderErrors.stateUnreadable(path.toString, s"this user may not read it ($e)")
       case Failure(e) => throw e
     }
 
@@ -319,81 +328,4 @@ private[sparkzorder] object StateDirectory {
       |has a _commits/_<n>_done beside it, and there is no directory _zorder_<run>_closed. That
       |directory, and the _zorder_<run> of a run with a _commits/_<n>_conflict, may hold the only copy of a row.
       |""".stripMargin
-}
-
-/**
- * Refuses symbolic links on local disk. A user who may write into a table could put a link there. If we followed
- * the link, we would change files with our rights that this user may not change. spark-zorder itself never makes a
- * link. So neither a directory of ours, nor anything in it, nor a folder that a record names may be a link.
- *
- * @param root the table's directory, which may be reached through links
- */
-private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
-  // other file systems with tables of spark-zorder have no links; tests use the scheme `faulty`
-  private val isLocal = Set("file", "faulty")(fs.getUri.getScheme)
-  private val top: LocalPath = if (isLocal) local(root) else null
-
-  /**
-   * @param path below the table
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE when the path leads through a
-   *   link
-   */
-  def require(path: Path): Path = {
-    if (isLocal) {
-      var part = local(path)
-      while (part != null && part != top) {
-        if (Files.isSymbolicLink(part)) {
-          throw ZOrderErrors.stateUnreadable(path.toString, s"$part is a symbolic link")
-        }
-        part = part.getParent
-      }
-    }
-    path
-  }
-
-  /** Like [[require]], for a directory and for each entry of the directory. */
-  def requireIn(directory: Path): Unit =
-    if (isLocal) {
-      require(directory)
-      Option(local(directory).toFile.list()).toSeq.flatten.map(local(directory).resolve(_))
-        .find(Files.isSymbolicLink(_)).foreach { link =>
-          throw ZOrderErrors.stateUnreadable(link.toString, "it is a symbolic link")
-        }
-    }
-
-  /** True for a path that is a symbolic link itself. */
-  def isLink(path: Path): Boolean = isLocal && Files.isSymbolicLink(local(path))
-
-  private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)
-}
-
-/** Finds the tables to which given directories may belong. */
-private[sparkzorder] object StateSearch {
-
-  /**
-   * The states of those given directories, and of those directories above them, that have a `_zorder`. So a read
-   * of one partition finds the state of its table. The result is not cached, because the first OPTIMIZE of a table
-   * may make `_zorder` at any moment.
-   */
-  def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
-    val seen = mutable.HashSet.empty[Path]
-    val candidates = directories.flatMap { start =>
-      val fs = RawFiles.of(start, conf)
-      Iterator.iterate(fs.makeQualified(start))(_.getParent)
-        .takeWhile(d => d != null && seen.add(d))
-        .map(_ -> fs)
-        .toList
-    }
-    ManyFiles.map(candidates) { case (d, fs) =>
-      if (exists(fs, new Path(d, StateDirectory.Name))) Some(new StateDirectory(d, conf)) else None
-    }.flatten
-  }
-
-  private def exists(fs: FileSystem, path: Path): Boolean =
-    try fs.getFileStatus(path).isDirectory
-    catch {
-      // not found, no permission, or the given path is a file, which has nothing below it
-      case _: FileNotFoundException | _: AccessControlException | _: ParentNotDirectoryException =>
-        false
-    }
 }

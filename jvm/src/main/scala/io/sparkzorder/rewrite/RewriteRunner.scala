@@ -16,7 +16,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.MapTasks
-import io.sparkzorder.commands.{Phases, TableState}
+import io.sparkzorder.commands.{Permissions, Phases, TableState}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.sources._
@@ -59,16 +59,17 @@ private[sparkzorder] final case class OptimizeCommand(
 
   override def simpleString(maxFields: Int): String = clauses.describe(target.name, where)
 
-  override def run(session: SparkSession): Seq[Row] = {
-    val user = SparkLine.session(session)
-    val (format, own) = target match {
-      case PlainTable(plain) =>
-        val table = new TableState(user, plain, clauses.options)
-        (new PlainFormat(table, clauses.into), "")
-      case FormatTable(format, own) => (format, own)
+  override def run(session: SparkSession): Seq[Row] =
+    Permissions.named(s"OPTIMIZE of ${target.name}") {
+      val user = SparkLine.session(session)
+      val (format, own) = target match {
+        case PlainTable(plain) =>
+          val table = new TableState(user, plain, clauses.options)
+          (new PlainFormat(table, clauses.into), "")
+        case FormatTable(format, own) => (format, own)
+      }
+      Seq(new RewriteRunner(user, format, where.map(_.condition), clauses, own).run().toRow)
     }
-    Seq(new RewriteRunner(user, format, where.map(_.condition), clauses, own).run().toRow)
-  }
 }
 
 /**

@@ -31,7 +31,7 @@ private[snapshot] final class UnfinishedRun(
 
   /** The changes of the run, with the present paths of the folders. */
   lazy val changes: Seq[FolderChange] =
-    if (isDone) known.changes else new RunPlaces(state, record, present.in).changes
+    if (isDone) known.changes else new RunPlaces(state, record, present.in, isReader = true).changes
 
   /** The present status of a new file, as a rule in the hidden directory of the run. */
   def onItsWay(change: FolderChange, added: Added): Option[FileStatus] = {
@@ -201,7 +201,7 @@ private[snapshot] final class MovedFolders(
 
   private def isElsewhere(run: UnfinishedRun, changes: Iterable[FolderChange]): Boolean =
     changes.exists(c => !new RunFolder(state, run.known.record, c).isThere) && {
-      val now = new RunPlaces(state, run.known.record, new PresentFiles(state).in)
+      val now = new RunPlaces(state, run.known.record, new PresentFiles(state).in, isReader = true)
       now.changes.map(_.folder) != run.changes.map(_.folder)
     }
 

@@ -11,7 +11,7 @@ import java.nio.file.{
   Files,
   NoSuchFileException
 }
-import java.nio.file.attribute.PosixFilePermissions
+import java.nio.file.attribute.{PosixFileAttributes, PosixFileAttributeView, PosixFilePermissions}
 
 import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
@@ -74,6 +74,21 @@ private[sparkzorder] object Directories extends Logging {
     case _: AccessControlException | _: AccessDeniedException => true
     case _ => false
   }
+
+  /** Gives a directory the owner and the group of `model`, if this user may; as a rule only a superuser may. */
+  def giveToOwnerOf(fs: FileSystem, model: Path, directory: Path): Unit =
+    try {
+      if (RawFiles.isLocal(fs)) {
+        val (from, to) = (RawFiles.local(model), RawFiles.local(directory))
+        val wanted = Files.readAttributes(from, classOf[PosixFileAttributes])
+        val view = Files.getFileAttributeView(to, classOf[PosixFileAttributeView])
+        view.setGroup(wanted.group)
+        view.setOwner(wanted.owner)
+      } else {
+        val wanted = fs.getFileStatus(model)
+        fs.setOwner(directory, wanted.getOwner, wanted.getGroup)
+      }
+    } catch { case _: IOException | _: UnsupportedOperationException => () }
 
   /** Makes a directory with the permissions of its parent, unless it exists. The parent is not made. */
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =

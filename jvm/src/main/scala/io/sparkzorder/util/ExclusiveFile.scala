@@ -7,6 +7,7 @@ import java.io.IOException
 import java.nio.file.{
   FileAlreadyExistsException => NioFileExists,
   Files,
+  Path => LocalPath,
   StandardCopyOption,
   StandardOpenOption
 }
@@ -111,13 +112,15 @@ private[sparkzorder] object ExclusiveFile {
 
   private def overwrite(fs: FileSystem, path: Path, content: Array[Byte]): Unit =
     if (RawFiles.isLocal(fs)) {
+      val file = RawFiles.local(path)
       Files.write(
-        RawFiles.local(path),
+        file,
         content,
         StandardOpenOption.CREATE,
         StandardOpenOption.TRUNCATE_EXISTING,
         StandardOpenOption.WRITE,
         StandardOpenOption.SYNC)
+      openLikeDirectory(file)
     } else if (ObjectStore.isOne(fs)) ObjectStore.replace(fs, path, content)
     else {
       // plain `create` would recreate the directories of a table that was overwritten concurrently
@@ -134,6 +137,19 @@ private[sparkzorder] object ExclusiveFile {
         if (out.hasCapability(StreamCapabilities.HSYNC)) out.hsync()
       } finally out.close()
     }
+
+  /**
+   * Lets those read and write a file who may read and write its directory. Hadoop makes directories by its own umask,
+   * and a process with a stricter umask would put files into an open directory that nobody else can read. All queries
+   * of other users would fail at such a record.
+   */
+  private def openLikeDirectory(file: LocalPath): Unit =
+    try {
+      val own = Files.getPosixFilePermissions(file)
+      val wanted = Files.getPosixFilePermissions(file.getParent)
+      wanted.removeIf(_.name.endsWith("_EXECUTE"))
+      if (own != wanted) { val _ = Files.setPosixFilePermissions(file, wanted) }
+    } catch { case _: IOException | _: UnsupportedOperationException => () }
 
   /** Waits until the writer that took the file over has written it. True if the file then has this length. */
   private def appears(fs: FileSystem, path: Path, length: Long): Boolean =

@@ -26,7 +26,7 @@ import org.apache.hadoop.security.AccessControlException
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.table.{DataFile, TableFiles}
-import io.sparkzorder.util.{ManyFiles, RawFiles}
+import io.sparkzorder.util.{Directories, ManyFiles, RawFiles}
 
 /**
  * Makes sure that a rewrite does not show rows to users who could not read them before. A written file may
@@ -51,16 +51,20 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     ()
   }
 
-  /** Lets only the owner of a directory access it. */
+  /** Makes a directory that only its owner may access. */
   def makePrivate(directory: Path): Unit =
     if (RawFiles.isLocal(fileSystem(directory))) LocalAttributes.makePrivate(directory)
-    else fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
+    else {
+      Directories.make(fileSystem(directory), directory, conf)
+      fileSystem(directory).setPermission(directory, FileAttributes.OwnerOnly)
+    }
 
   /** Opens a directory of `folder` to all users who may enter the folder. */
   def protect(directory: Path, folder: Path): Unit = protection(folder).foreach { p =>
     val bits = new FsPermission(FsAction.ALL, p.bits.getGroupAction, p.bits.getOtherAction)
-    // the process stays the owner of the directory, so that it may remove the directory later
-    apply(directory, p.copy(bits = bits, owner = None))
+    // Only a superuser can give the directory to the owner of the folder, and a superuser may remove it later all the
+    // same. The owner of the folder must be able to overwrite and to drop the folder with this directory.
+    apply(directory, p.copy(bits = bits))
   }
 
   private def fileSystem(path: Path): FileSystem = RawFiles.of(path, conf)
@@ -126,7 +130,7 @@ private object FileAttributes {
  * Reads and writes permissions on local disk with `java.nio`, because Hadoop's local file system
  * starts a program for each file. Access control lists on local disk are ignored.
  */
-private[write] object LocalAttributes {
+private[sparkzorder] object LocalAttributes {
 
   def read(path: Path): Protection = {
     val own = Files.readAttributes(local(path), classOf[PosixFileAttributes])
@@ -152,9 +156,13 @@ private[write] object LocalAttributes {
       ifAllowed(view.setOwner(names.lookupPrincipalByName(o))))
   }
 
+  /**
+   * In a folder with the setgid bit, files get the group of the folder, and the new directory gets this bit, too. A later
+   * change of its permissions would take the bit away, so the directory is made with the permissions.
+   */
   def makePrivate(directory: Path): Unit = {
     val bits = PosixFilePermissions.fromString("rwx------")
-    val _ = Files.setPosixFilePermissions(local(directory), bits)
+    val _ = Files.createDirectory(local(directory), PosixFilePermissions.asFileAttribute(bits))
   }
 
   private def local(path: Path): LocalPath = LocalPaths.get(path.toUri.getPath)

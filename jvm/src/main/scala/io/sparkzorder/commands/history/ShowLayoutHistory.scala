@@ -14,6 +14,7 @@ import io.sparkzorder.log.{FolderChange, Intents, Record, StateDirectory, TableL
 import io.sparkzorder.log.publish.{RetainedFiles, Undo}
 import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.table.{TableFiles, TableLister, Target}
+import io.sparkzorder.util.Directories
 
 /** SHOW LAYOUT HISTORY: the records of a table, the newest first. Changes nothing. */
 private[sparkzorder] case object ShowLayoutHistory extends TableAction {
@@ -103,10 +104,14 @@ private[sparkzorder] final class HistoryRows(
       number,
       r,
       status,
-      isNext && new Undo(state, number, r, keepers).obstacle.isEmpty,
+      isNext && isUndoable(number, r, keepers),
       keptBytes,
       state.replacedSince(number, r).filter(_ => expires).map(_ + r.retainMs))
   }
+
+  private def isUndoable(number: Long, r: Record, keepers: Seq[String]): Boolean =
+    try new Undo(state, number, r, keepers).obstacle.isEmpty
+    catch { case e if Directories.isDenied(e) => false }
 
   private def row(
       number: Long,

@@ -21,7 +21,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 import org.apache.spark.sql.types.{DataType, StructType}
 
-import io.sparkzorder.commands.{OrderingColumns, TargetAction}
+import io.sparkzorder.commands.{OrderingColumns, Permissions, TargetAction}
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.ValuesUpdate
@@ -81,7 +81,8 @@ private[sparkzorder] final case class ShowLayoutCommand(
   }
 
   override def run(session: SparkSession): Seq[Row] =
-    new ShowLayoutExecutor(SparkLine.session(session), source, columns).run()
+    Permissions.named(s"SHOW LAYOUT of ${source.name}")(
+      new ShowLayoutExecutor(SparkLine.session(session), source, columns).run())
 }
 
 /**

@@ -5,11 +5,13 @@ package io.sparkzorder.skipping.scan
 
 import java.time.ZoneId
 import java.util.{HashMap => JavaHashMap}
+import java.util.concurrent.ConcurrentHashMap
 
 import scala.collection.mutable
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Expression, FileSourceConstantMetadataAttribute}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
@@ -23,6 +25,7 @@ import io.sparkzorder.log.{FolderListing, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 import io.sparkzorder.table.PartitionNames
 import io.sparkzorder.table.PartitionNames.levels
+import io.sparkzorder.util.Directories
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -77,8 +80,8 @@ private final class CommittedOverlay(
     val held = execution.fold(HeldListing.of(index))(_.held(index))
     val listed =
       ScanListing.of(held, held.chosen(held.partitions.partitionColumns, partitionFilters))
-    val changed = roots.states(index).foldLeft(listed) { (files, state) =>
-      val log = TableLog.read(state)
+    val logs = roots.states(index).flatMap(s => CommittedOverlay.logOf(s).map(s -> _))
+    val changed = logs.foldLeft(listed) { case (files, (state, log)) =>
       val upTo = execution.map(_.newestOf(state.root, log.last))
       if (held.isExplainedBy(state, log)) files
       else overlaid(held, index, files, partitionFilters, onFiles || showsNames).over(
@@ -154,6 +157,26 @@ private final class CommittedOverlay(
   private lazy val filters = PathFilterFactory.create(options)
 
   private lazy val accepts: FileStatus => Boolean = file => filters.forall(_.accept(file))
+}
+
+private object CommittedOverlay extends Logging {
+  private val Warned = ConcurrentHashMap.newKeySet[Path]()
+  private val MaxWarned = 1000
+
+  /**
+   * The records of a table. None if this user may not list them: then a query reads what readers without the extension
+   * read. On an object store, a user may not even be allowed to ask whether a table has records.
+   */
+  def logOf(state: StateDirectory): Option[TableLog] =
+    try Some(TableLog.read(state))
+    catch {
+      case e if Directories.isDenied(e) =>
+        if (Warned.size < MaxWarned && Warned.add(state.root)) {
+          logWarning(
+            s"this user may not list ${state.commits}, so queries read ${state.root} as if OPTIMIZE had not run: $e")
+        }
+        None
+    }
 }
 
 /** Groups the files of Spark's listing by folder, and applies committed runs to them. */

@@ -19,7 +19,7 @@ import io.sparkzorder.log.{ChangeCopy, Intent, Intents, Record, RunFolder, State
 import io.sparkzorder.log.publish.Cleanup
 import io.sparkzorder.table.{DataFile, TableFiles}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.{Directories, Durable, FileMove, ManyFiles, ObjectStore, Paths}
+import io.sparkzorder.util.{Durable, FileMove, ManyFiles, ObjectStore, Paths}
 import io.sparkzorder.write.{EmptyDataFile, FileAttributes, HiddenPlaces}
 
 /**
@@ -46,10 +46,7 @@ private[plain] class HiddenFiles(table: TableState, inputs: TableFiles) extends 
   def prepare(): Unit = {
     new Intents(state).write(intent)
     if (!isStore) {
-      ManyFiles.map(folders) { f =>
-        Directories.make(fs, own(f), table.conf)
-        attributes.makePrivate(own(f))
-      }
+      ManyFiles.map(folders)(f => attributes.makePrivate(own(f)))
     }
   }
 

@@ -16,7 +16,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log._
-import io.sparkzorder.log.publish.{Committer, DeadRuns, Retention}
+import io.sparkzorder.log.publish.{Committer, DeadRuns}
 import io.sparkzorder.sources.{BatchPlan, DealtTo, FormatFile, LayoutTag, Rewritten}
 import io.sparkzorder.table.{DataFile, FileChecks, Folder, TableFiles, TableLister}
 import io.sparkzorder.table.stats.ScannedFile
@@ -173,7 +173,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     }
 
   override def free(phases: Phases): Unit =
-    phases("clean")(new Retention(state).removeExpired(System.currentTimeMillis()))
+    phases("clean")(recovery.free())
 
   override def finish(inputs: PlainInputs, added: Seq[ScannedFile], phases: Phases): Unit = {
     if (stale) phases("refresh")(table.refresh())

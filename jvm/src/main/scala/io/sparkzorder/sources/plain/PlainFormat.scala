@@ -6,6 +6,7 @@ package io.sparkzorder.sources.plain
 import java.time.Instant
 
 import scala.util.Try
+import scala.util.control.NonFatal
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
@@ -29,6 +30,7 @@ import io.sparkzorder.sources.{
 }
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
+import io.sparkzorder.util.Directories
 
 /**
  * A table of Parquet or ORC files in directories: its list of files is the listing of the directories
@@ -108,14 +110,30 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
     if (log.unfinished.nonEmpty) table.exchanging(table.rollForward())
     else table.rollForward()
     last = log.last
-    logOtherRuns()
+    try logOtherRuns()
+    catch { case NonFatal(e) => logWarning(s"other runs on ${table.target.name} are not known", e) }
   }
 
-  /** Deletes retained files whose time is over, and the files of records that nothing needs any more. */
-  def removeExpired(): Unit = {
+  /**
+   * Deletes retained files whose time is over, and the files of records that nothing needs any more. The statement has
+   * committed, so if this user may not do so, in a partition of another user, for example, a later run of another user
+   * does.
+   */
+  def removeExpired(): Unit = ifAllowed {
     new Retention(table.state).removeExpired(startMs)
     new Checkpoints(table.state, startMs).writeIfDue()
   }
+
+  /** Deletes retained files whose time is over now. */
+  def free(): Unit = ifAllowed(new Retention(table.state).removeExpired(System.currentTimeMillis()))
+
+  private def ifAllowed(cleanUp: => Unit): Unit =
+    try cleanUp
+    catch {
+      case e if Directories.isDenied(e) =>
+        logWarning(
+          s"replaced files of ${table.target.name} stay, because this user may not clean up: $e")
+    }
 
   /** Logs which other runs are under way, or have died. */
   private def logOtherRuns(): Unit = {

@@ -564,6 +564,7 @@ class RefusalsChangeNothingSuite extends FaultyTables {
     "ZORDER_CONFLICT" -> "an error before the commit, when files of the run are written already",
     "ZORDER_EXTENSION_MISSING" -> "the session does not know our statements, so none of them runs",
     "ZORDER_LISTING_INCOMPLETE" -> "an error of a query",
+    "ZORDER_PERMISSION_DENIED" -> "an error of any step, in PermissionsSuite",
     "ZORDER_PUBLISH_CONFLICT" -> "an error after the commit",
     "ZORDER_STATE_LOST" -> "an error of a run whose table was overwritten meanwhile",
     "ZORDER_STORE_UNSAFE" -> "in StoreShadowSuite, which has such a store",

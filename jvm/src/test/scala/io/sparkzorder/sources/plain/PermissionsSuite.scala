@@ -19,6 +19,7 @@ import org.apache.spark.sql.Row
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.log.{Intent, Intents, StateDirectory}
+import io.sparkzorder.write.LocalAttributes
 
 /** Nobody may read a byte that they could not read before: in the table, and below `_zorder`. */
 class PermissionsSuite extends FaultyTables {
@@ -103,6 +104,123 @@ class PermissionsSuite extends FaultyTables {
       // the first user cleans up
       sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
       assert(!own.exists())
+    }
+  }
+
+  /** Fails the listing of some directories, as HDFS and S3A do for a user without the permission. */
+  private def denying[T](isDenied: Path => Boolean)(body: => T): T = {
+    val errors = Iterator.continually(Seq(
+      () => new AccessControlException("denied"),
+      () => new AccessDeniedException("denied"))).flatten
+    FaultyFileSystem.withHook { (operation, path) =>
+      if (operation == "list" && isDenied(path)) throw errors.synchronized(errors.next())()
+    }(body)
+  }
+
+  private def isBelow(name: String)(path: Path): Boolean =
+    s"${path.toUri.getPath}/".contains(s"/$name/")
+
+  private def readPartition(dir: File, p: Int): Map[Any, Int] =
+    bag(spark.read.parquet(s"faulty:$dir/p=$p"))
+
+  test("a query of a partition that was overwritten, beside a partition that may not be listed") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      shuffled(30, 1).write.mode("overwrite").parquet(s"$dir/p=0")
+      val expected = bag(spark.read.parquet(s"$dir/p=0"))
+      assert(expected.size === 30)
+      denying(isBelow("p=1"))(assert(readPartition(dir, 0) === expected))
+    }
+  }
+
+  test(
+    "a run that is half published in a partition that may not be listed stops no query of others") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val expected = readPartition(dir, 0)
+      val killed = killedAt(4)((o, p) => isPublishing(o, p) && isBelow("p=1")(p))(
+        sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY a").collect())
+      assert(killed._2)
+      denying(isBelow("p=1"))(assert(readPartition(dir, 0) === expected))
+    }
+  }
+
+  test("who may not list the records reads what readers without the extension read") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val expected = readPartition(dir, 0)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
+      denying(isBelow("_zorder"))(assert(readPartition(dir, 0) === expected))
+    }
+  }
+
+  test("a partition that may not be listed: each statement works, or names the permission") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val expected = bag(read(dir))
+      val table = faulty(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      def result(statement: String): Try[Seq[Row]] =
+        Try(denying(isBelow("p=1"))(sql(statement).collect().toSeq))
+      for (statement <- Seq(
+          s"SHOW LAYOUT HISTORY $table",
+          s"VACUUM LAYOUT $table RETAIN 0 HOURS DRY RUN",
+          s"RECOVER LAYOUT $table",
+          s"UNDO LAYOUT $table",
+          s"SHOW LAYOUT $table",
+          s"REFRESH ZORDER INDEX ON $table",
+          s"OPTIMIZE $table FULL ZORDER BY b",
+          s"VACUUM LAYOUT $table RETAIN 0 HOURS")) {
+        result(statement).failed.foreach { e =>
+          // Spark itself lists the partitions of a path
+          val text = e.getMessage
+          assert(
+            text.contains("ZORDER_PERMISSION_DENIED") && text.contains("denied"),
+            s"$statement: $e")
+        }
+      }
+      assert(result(s"SHOW LAYOUT HISTORY $table").get.size === 1)
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
+  test("the files of _zorder are as open as their directories") {
+    withTableDir { dir =>
+      write(shuffled(100, 2), dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      for (d <- Seq("_commits", "_runs")) set(new File(dir, s"_zorder/$d"), "rwxrwx---")
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
+      for (f <- Seq("_commits/_2", "_commits/_2_done"))
+        assert(bits(new File(dir, s"_zorder/$f")) === "rw-rw----", f)
+    }
+  }
+
+  test("the hidden directory of a folder with the setgid bit gives its files the same group") {
+    withTableDir { dir =>
+      assert(dir.mkdirs())
+      val setgid = Integer.valueOf(Integer.parseInt("2755", 8))
+      Files.setAttribute(dir.toPath, "unix:mode", setgid)
+      val own = new File(dir, "own")
+      LocalAttributes.makePrivate(new Path(own.toURI))
+      assert(bits(own) === "rwx------")
+      assert((Files.getAttribute(own.toPath, "unix:mode").asInstanceOf[Int] & 1024) !== 0)
+    }
+  }
+
+  test("after a run of an administrator, all belongs to the owner of the table") {
+    withTableDir { dir =>
+      partitioned(dir)
+      def all(d: File): Seq[File] = d +: Option(d.listFiles).toSeq.flatten.flatMap(all)
+      def uid(f: File) = Files.getAttribute(f.toPath, "unix:uid").asInstanceOf[Int]
+      val changed = Try(all(dir).foreach(f =>
+        Files.setAttribute(f.toPath, "unix:uid", Int.box(23456)))).isSuccess
+      assume(changed, "only a superuser may give files away")
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val others = all(dir).filter(f => f.isDirectory && uid(f) != 23456).map(_.getName)
+      // queries do not need the index, and Hadoop makes its directory
+      assert(others.filterNot(Set("_index", "_grid")) === Nil)
     }
   }
 
