@@ -268,11 +268,16 @@ private[sparkzorder] object PhysicalTypes {
       }
     }
 
-  /** The conversion of a value from Spark's physical type to the physical type in the file. */
+  /**
+   * The conversion of a value from Spark's physical type to the physical type in the file. Only a timestamp of Spark is
+   * converted like a timestamp: Spark may read a timestamp of the file as a BIGINT, because another program has copied
+   * Spark's schema into the footer. Then Spark reads and writes the number that is stored.
+   */
   def conversion(target: PrimitiveType, spark: PrimitiveType): Conversion =
     (spark.getPrimitiveTypeName, target.getPrimitiveTypeName) match {
-      case (INT64, INT96) => Int96
-      case (INT64, INT64) if unit(target).contains(TimeUnit.MILLIS) => Millis
+      case (INT64, INT96) if unit(spark).isDefined => Int96
+      case (INT64, INT64) if unit(spark).isDefined && unit(target).contains(TimeUnit.MILLIS) =>
+        Millis
       case (INT32, INT64) => LongValue
       case (INT64, INT32) => IntValue
       case (INT32 | INT64, FIXED_LEN_BYTE_ARRAY) => Bytes(target.getTypeLength)

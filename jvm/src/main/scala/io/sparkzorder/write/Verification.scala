@@ -88,7 +88,8 @@ private[sparkzorder] final class Verification(
     leaves.zipWithIndex.count { case (leaf, i) =>
       val column = leaf.getPath.head
       lazy val name = leaf.getPath.mkString(".")
-      val defaults = hasDefault(column)
+      // the rows of a file without the column have the default in the new files, of which no footer tells
+      val defaults = hasDefault(column) && before.lacks(i)
       if (!defaults) checkValues(folder, name, before.stats(i), after.stats(i))
       leaf.getMaxRepetitionLevel > 0 || defaults || !compare(folder, name, i, before, after)
     }
@@ -163,6 +164,7 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
     if (schema == null) IndexedSeq.empty else schema.getColumns.asScala.toIndexedSeq
   private val merged = Array.fill(leaves.size)(ColumnStats.none.copy(values = 0L))
   private val shapes = new Array[PrimitiveType](leaves.size)
+  private val lacking = new Array[Boolean](leaves.size)
   private val seen = new IdentityHashMap[MessageType, MessageType]
   private var sum = 0L
 
@@ -177,6 +179,9 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
   /** The type of a leaf without its name; None when no file has it. */
   def shape(leaf: Int): Option[PrimitiveType] = Option(shapes(leaf))
 
+  /** True if some file with rows lacks the leaf. */
+  def lacks(leaf: Int): Boolean = lacking(leaf)
+
   def add(f: ScannedFile): Unit = {
     sum += f.rows
     if (seen.put(f.schema, f.schema) == null) {
@@ -189,6 +194,7 @@ private[write] final class FolderSummary(schema: MessageType, places: LeafPlaces
       val isSureOfDates = f.orc.isDefined || f.isProleptic
       leaves.indices.foreach { i =>
         val position = at.positions(i)
+        if (position == LeafPlaces.Absent && f.rows > 0) lacking(i) = true
         val own =
           if (position == LeafPlaces.Elsewhere) ColumnStats.unknown
           else if (position < 0) absent

@@ -117,6 +117,15 @@ class PhysicalTypesSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("a number that the file calls a timestamp is copied as it is") {
+    val target = schema("optional int64 c (TIMESTAMP(MILLIS,true));")
+    // as Spark writes BIGINT and intervals
+    assert(!PhysicalTypes.needed(target, schema("optional int64 c;")))
+    assert(!PhysicalTypes.needed(target, schema("optional int64 c (INTEGER(64,true));")))
+    intercept[IllegalStateException](
+      PhysicalTypes.needed(schema("optional int96 c;"), schema("optional int64 c;")))
+  }
+
   test("structs, lists and maps: each leaf has its own conversion, all else goes through") {
     val shape = (dec: String, ts: String) =>
       s"""optional group s { optional binary t (UTF8); optional $dec d (DECIMAL(5,1));

@@ -123,6 +123,20 @@ class VerificationSuite extends StateTestBase {
     assert(check(in, out) === 1)
   }
 
+  test("a column with a default is compared unless an input lacks it") {
+    def checked(in: Seq[ScannedFile], out: Seq[ColumnStats]) =
+      verification.checkAll(Iterator(in), Seq(footer(in.map(_.rows).sum, out)), _ == "b")
+    val in = Seq(footer(10, Seq(a, b)))
+    assert(checked(in, Seq(a, b)) === 0)
+    fails(failed, "`b`", "from 3")(checked(in, Seq(a, bounds(0, 3L, 4L))))
+    fails(failed, "`b`", "has 1")(checked(in, Seq(a, bounds(1, 1L, 2L))))
+    val without = MessageTypeParser.parseMessageType("message m { optional int32 a; }")
+    def lacking(rows: Long) = in :+ footer(rows, Seq(bounds(0, 5, 5)), s = without)
+    assert(checked(lacking(10), Seq(a, bounds(0, 1L, 7L))) === 1)
+    // a file without rows brings no default
+    fails(failed, "`b`", "from 1 to 7")(checked(lacking(0), Seq(a, bounds(0, 1L, 7L))))
+  }
+
   test("names are compared once for each column, not for each pair of columns or each file") {
     val once = comparisons(10, 50)
     assert(comparisons(1000, 50) === once)

@@ -136,7 +136,8 @@ private[sparkzorder] final class OutputSchema(
     (file.getLogicalTypeAnnotation, spark.getLogicalTypeAnnotation) match {
       case (f: DecimalLogicalTypeAnnotation, s: DecimalLogicalTypeAnnotation) =>
         f.getPrecision == s.getPrecision && f.getScale == s.getScale
-      case _ if file.getPrimitiveTypeName == INT96 => spark.getPrimitiveTypeName == INT64
+      case (_, s) if file.getPrimitiveTypeName == INT96 =>
+        s.isInstanceOf[TimestampLogicalTypeAnnotation]
       case (f: IntLogicalTypeAnnotation, s) =>
         val width = s match {
           case i: IntLogicalTypeAnnotation => i.getBitWidth
