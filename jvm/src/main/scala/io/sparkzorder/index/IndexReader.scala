@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.column.ColumnReader
 import org.apache.parquet.column.impl.ColumnReadStoreImpl
+import org.apache.parquet.column.page.PageReadStore
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
 import org.apache.parquet.io.api.{Converter, GroupConverter, PrimitiveConverter}
@@ -287,19 +288,30 @@ private object ColumnChunk {
   /** For each row group, calls `body` with the path and the values of each of the columns. */
   def readAll(reader: ParquetFileReader, paths: Seq[Seq[String]])(
       body: (Seq[String], ColumnChunk) => Unit): Unit = {
-    val meta = reader.getFooter.getFileMetaData
     val total = Math.toIntExact(reader.getRecordCount)
+    var from = 0
+    ColumnsOfFile.foreach(reader, paths) { (pages, columns) =>
+      val rows = pages.getRowCount.toInt
+      columns.foreach(c =>
+        body(c.getDescriptor.getPath.toSeq, new ColumnChunk(c, from, rows, total)))
+      from += rows
+    }
+  }
+}
+
+/** Reads leaf columns without assembling rows. */
+private[sparkzorder] object ColumnsOfFile {
+
+  /** For each row group, calls `body` with its pages and a reader of each of the columns. */
+  def foreach(reader: ParquetFileReader, paths: Seq[Seq[String]])(
+      body: (PageReadStore, Seq[ColumnReader]) => Unit): Unit = {
+    val meta = reader.getFooter.getFileMetaData
     val wanted = project(meta.getSchema, paths)
     reader.setRequestedSchema(wanted)
-    var from = 0
     Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).foreach { pages =>
       val store =
         new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
-      val rows = pages.getRowCount.toInt
-      wanted.getColumns.asScala.foreach { c =>
-        body(c.getPath.toSeq, new ColumnChunk(store.getColumnReader(c), from, rows, total))
-      }
-      from += rows
+      body(pages, wanted.getColumns.asScala.toSeq.map(store.getColumnReader))
     }
   }
 

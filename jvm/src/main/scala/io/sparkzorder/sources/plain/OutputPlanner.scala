@@ -19,6 +19,7 @@ import io.sparkzorder.table.{OrcFiles, ParquetFiles}
 import io.sparkzorder.table.schema.{
   FooterKeys,
   KeptKeys,
+  OldCalendar,
   OrcOutput,
   OrcZones,
   OutputSchema,
@@ -89,7 +90,9 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
       .filter { case (key, _) => key.startsWith(prefix) }.toMap
 
   private def keys(isOfEachFile: Boolean): KeptKeys =
-    new FooterKeys(allowTypeChange).merge(holding, isOfEachFile)
+    new FooterKeys(
+      allowTypeChange,
+      new OldCalendar(session.conf).isConverted).merge(holding, isOfEachFile)
 
   /**
    * The codec of the most input bytes. The first codec of a file counts for the whole file. If no file has a codec,
@@ -160,7 +163,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
 
   /** One sentence for each kind of change. */
   def changes: Seq[String] =
-    if (inputs.target.format != ParquetFiles) Nil else int96.toSeq ++ structs
+    if (inputs.target.format != ParquetFiles) Nil
+    else int96.toSeq ++ days ++ structs
 
   /**
    * If a setting is on, Spark shifts the INT96 timestamps of files that parquet-mr has not written. The new files
@@ -170,9 +174,22 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
     files.find(f => !f.createdBy.startsWith("parquet-mr") && hasInt96(f.schema)).map { f =>
       val key = SQLConf.PARQUET_INT96_TIMESTAMP_CONVERSION.key
       val own = inputs.session.sessionState.conf.isParquetINT96TimestampConversion
+      val others =
+        if (inputs.settings(Settings.TimestampType) != "preserve") ""
+        else ". Hive and Impala may shift the new ones, too, which name parquet-mr as their writer"
       s"INT96 timestamps of files that parquet-mr has not written, such as ${f.file.path.getName}, had " +
-        s"other values in sessions with $key = ${!own}; all sessions now see those of this session"
+        s"other values in sessions with $key = ${!own}; all sessions now see those of this session$others"
     }
+
+  /** The new files have days of the proleptic calendar. Spark and Hive find the calendar of a file in its footer. */
+  private def days: Option[String] = {
+    val calendar = new OldCalendar(inputs.session.sessionState.conf)
+    files.find(calendar.isConverted).map { f =>
+      "dates before 1582 and timestamps before 1900, if there are any, in files of the old calendar such as " +
+        s"${f.file.path.getName} are stored in the new calendar: readers that do not know the calendar of a " +
+        "file see other days than before"
+    }
+  }
 
   private def hasInt96(schema: MessageType): Boolean =
     schema.getColumns.asScala.exists(_.getPrimitiveType.getPrimitiveTypeName == INT96)

@@ -17,7 +17,15 @@ import io.sparkzorder.commands.{TableState, WhereClause}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log.{Record, RunCost, Shadows, TableLog}
 import io.sparkzorder.sources._
-import io.sparkzorder.table.{DataFile, Folder, OrcFiles, OrderingColumn, TableFiles, TableLister}
+import io.sparkzorder.table.{
+  DataFile,
+  Folder,
+  OrcFiles,
+  OrderingColumn,
+  ParquetFiles,
+  TableFiles,
+  TableLister
+}
 import io.sparkzorder.table.stats.{FileRange, ScannedFile}
 import io.sparkzorder.util.{ColumnLookup, Paths}
 import io.sparkzorder.write.{OutputSpec, ParquetSpec}
@@ -81,6 +89,7 @@ private[plain] final class PlainSnapshot(
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = {
     val files = batches.flatten.map(PlainFile.of(_).scanned)
     output.foreach(new Codecs(inputs, files).check(_, conf))
+    if (target.format == ParquetFiles) new NullKeys(inputs.session, conf).check(files)
     if (!statement.clauses.dryRun) committer.checkRoom(files, room)
   }
 
@@ -99,6 +108,9 @@ private[plain] final class PlainSnapshot(
     (if (plans.isEmpty) Nil else committer.remarks) ++
       output.flatMap(new Codecs(inputs, files).change(_)).toSeq ++
       new ValuesOfOthers(inputs, files).changes ++
+      output.toSeq.collect { case p: ParquetSpec =>
+        new ChangedTypes(p.schema, files).changes
+      }.flatten ++
       (if (plans.isEmpty) Nil else output.toSeq.flatMap(_.lost))
   }
 

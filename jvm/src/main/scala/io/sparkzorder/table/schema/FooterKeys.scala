@@ -35,12 +35,14 @@ private[sparkzorder] final case class KeptKeys(values: Map[String, String], lost
  * @param file one of the files
  * @param files the number of files
  * @param ofFastparquet true if the library fastparquet has written some of the files
+ * @param isConverted true if Spark converts early dates or timestamps of some of the files
  */
 private[schema] final case class FooterValue(
     text: String,
     file: String,
     files: Int,
-    ofFastparquet: Boolean)
+    ofFastparquet: Boolean,
+    isConverted: Boolean = false)
 
 /**
  * What becomes of one footer key in the new files.
@@ -64,8 +66,11 @@ private[schema] object KeptKey {
  * If some files have rows, the caller leaves out the files without rows, because their footers describe no row.
  *
  * @param mayLose whether data that only a footer holds may be lost
+ * @param isConverted whether Spark converts early dates or timestamps of a file
  */
-private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
+private[sparkzorder] final class FooterKeys(
+    mayLose: Boolean,
+    isConverted: ScannedFile => Boolean) {
   import FooterKeys._
 
   /**
@@ -79,7 +84,10 @@ private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
       val keys = if (f.orc.isEmpty) f.keyValues else ofOrc(f.keyValues)
       val same = footers.getOrElse(keys, FooterValue("", f.file.path.toString, 0, made))
       footers(keys) =
-        same.copy(files = same.files + 1, ofFastparquet = same.ofFastparquet || made)
+        same.copy(
+          files = same.files + 1,
+          ofFastparquet = same.ofFastparquet || made,
+          isConverted = same.isConverted || isConverted(f))
     }
     val held = footers.toSeq.flatMap { case (keys, source) =>
       val found = heldBy(keys)
@@ -88,7 +96,12 @@ private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
       found
     }
     val kept = merged(footers.toSeq, files.map(_.rows).sum, isOfEachFile)
-    KeptKeys(kept.values, (held.map(h => s"lost is $h") ++ kept.lost).distinct)
+    // Hive takes a file without the key for one of the old calendar
+    val calendar =
+      if (footers.values.exists(_.isConverted)) {
+        Map(HiveCalendarKey.Name -> HiveCalendarKey.Proleptic)
+      } else Map.empty
+    KeptKeys(kept.values ++ calendar, (held.map(h => s"lost is $h") ++ kept.lost).distinct)
   }
 
   /**
@@ -118,7 +131,10 @@ private[sparkzorder] final class FooterKeys(mayLose: Boolean) {
         keys.get(name).map(text => source.copy(text = text))
       }
       name -> (
-        if (values.size < footers.size) KeptKey.dropped(name, "only some of the files have it")
+        if (name == HiveCalendarKey.Name) {
+          HiveCalendarKey.join(values, footers.size, footers.exists(_._2.isConverted))
+        } else if (values.size < footers.size)
+          KeptKey.dropped(name, "only some of the files have it")
         else if (Schemas(name) && !isOfEachFile) {
           KeptKey.dropped(name, "not all files have the columns and types of the new files")
         } else if (name == ArrowSchemaKey.Name) {

@@ -31,10 +31,10 @@ class FooterKeysSuite extends AnyFunSuite {
   }
 
   private def merge(files: ScannedFile*): KeptKeys =
-    new FooterKeys(mayLose = false).merge(files, isOfEachFile = true)
+    new FooterKeys(mayLose = false, _ => false).merge(files, isOfEachFile = true)
 
   private def lossy(files: ScannedFile*): KeptKeys =
-    new FooterKeys(mayLose = true).merge(files, isOfEachFile = true)
+    new FooterKeys(mayLose = true, _ => false).merge(files, isOfEachFile = true)
 
   private def refusal(files: ScannedFile*): String = {
     val e = intercept[ZOrderException](merge(files: _*))
@@ -119,6 +119,29 @@ class FooterKeysSuite extends AnyFunSuite {
     // who has written the file does not count
     val written = Seq("1.0", "2.0").map(v => pandas(default, s""", "pandas_version": "$v""""))
     assert(merge(file(0, "pandas" -> written(0)), file(1, "pandas" -> written(1))).values.nonEmpty)
+  }
+
+  test("Hive's key names the calendar of the new days") {
+    val key = "writer.date.proleptic"
+    def of(converted: ScannedFile => Boolean)(values: String*): KeptKeys = {
+      val files = values.zipWithIndex.map {
+        case ("", i) => file(i)
+        case (value, i) => file(i, key -> value)
+      }
+      new FooterKeys(mayLose = false, converted).merge(files, isOfEachFile = true)
+    }
+    val isTrue = KeptKeys(Map(key -> "true"), Nil)
+    // nothing is converted: a value of all files stays
+    assert(of(_ => false)("false", "false") === KeptKeys(Map(key -> "false"), Nil))
+    assert(of(_ => false)("true", "true") === isTrue)
+    assert(of(_ => false)("true", "false") === isTrue)
+    assert(of(_ => false)("", "true") === isTrue)
+    assert(of(_ => false)("", "false").values === Map.empty)
+    // some file is converted, also one of a writer that does not know the key
+    for (values <-
+        Seq(Seq("false", "false"), Seq("", "false"), Seq("false", "true"), Seq("", ""))) {
+      assert(of(_.file.path.getName == "0.parquet")(values: _*) === isTrue, values)
+    }
   }
 
   test("the number of categories is added, and is at most that of the rows") {
