@@ -38,6 +38,7 @@ BAD = {
         "spark.sql.readSideCharPadding": "true",
         "spark.sql.legacy.charVarcharAsString": "true",
         "spark.sql.parquet.fieldId.read.enabled": "true",
+        "spark.sql.parquet.ignoreVariantAnnotation": "true",
         "spark.sql.session.timeZone": "Pacific/Apia",
         "spark.sql.ansi.enabled": "false",
         "spark.sql.caseSensitive": "true",

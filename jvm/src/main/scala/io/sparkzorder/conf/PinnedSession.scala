@@ -45,6 +45,8 @@ private[sparkzorder] object PinnedSession {
     "spark.sql.parquet.int96AsTimestamp" -> "true",
     "spark.sql.parquet.inferTimestampNTZ.enabled" -> "true",
     "spark.sql.parquet.fieldId.read.enabled" -> "false",
+    // with true, a VARIANT is read as the struct in which it is stored, and would be written as such a struct
+    "spark.sql.parquet.ignoreVariantAnnotation" -> "false",
     "orc.skip.corrupt.data" -> "false",
     "orc.force.positional.evolution" -> "false",
     // Spark takes the days that ORC gives it for days of the Julian calendar. With true, ORC gives days of the
