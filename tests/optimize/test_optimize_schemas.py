@@ -153,10 +153,33 @@ def test_int96_of_a_foreign_writer_is_named(
         rows = sorted(spark.read.parquet(str(tmp_path / "t")).collect())
         result = optimize(spark, tmp_path / "t", ["id"])
         assert sorted(spark.read.parquet(str(tmp_path / "t")).collect()) == rows
+        for i in range(2):
+            write(tmp_path / f"p/{i}.parquet", table, use_deprecated_int96_timestamps=True)
+        # Hive and Impala look at the writer of a file, too
+        kept = optimize(spark, tmp_path / "p", ["id"], timestampType="preserve").reason
+        assert "Hive" in kept
+        assert "Impala" in kept
     other = "false" if converted == "true" else "true"
     assert f"{key} = {other}" in result.reason
     assert "0.parquet" in result.reason
     assert optimize(spark, tmp_path / "t", ["id"], full=True).reason is None
+
+
+def test_variant_stays_variant(spark: SparkSession, tmp_path: Path) -> None:
+    """A setting lets Spark read it as the struct in which it is stored."""
+    duckdb: Any = pytest.importorskip("duckdb")
+    if spark.version < "4.1":
+        pytest.skip("Parquet of this Spark does not know the annotation")
+    (tmp_path / "t").mkdir()
+    value = "CASE WHEN i % 2 = 0 THEN {'a': i}::VARIANT ELSE i::VARIANT END"
+    for i in range(2):
+        duckdb.sql(f"COPY (SELECT i, {value} v FROM range(30) r(i)) TO '{tmp_path}/t/{i}.parquet'")
+    seen = f"SELECT DISTINCT typeof(v) FROM read_parquet('{tmp_path}/t/*.parquet')"
+    assert duckdb.sql(seen).fetchall() == [("VARIANT",)]
+    with settings(spark, {"spark.sql.parquet.ignoreVariantAnnotation": "true"}):
+        assert optimize(spark, tmp_path / "t", ["i"]).reason is None
+    assert duckdb.sql(seen).fetchall() == [("VARIANT",)]
+    assert dict(spark.read.parquet(str(tmp_path / "t")).dtypes)["v"] == "variant"
 
 
 def test_a_struct_of_which_files_lack_fields_is_named(spark: SparkSession, tmp_path: Path) -> None:

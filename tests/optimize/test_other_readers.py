@@ -16,7 +16,7 @@ from pyspark.sql import Row, SparkSession
 
 from spark_zorder import functions as F
 from tests.support import data_files
-from tests.support.optimizing import optimize
+from tests.support.optimizing import optimize, settings
 
 duckdb: Any = pytest.importorskip("duckdb")
 dataset: Any = pytest.importorskip("pyarrow.dataset")
@@ -188,3 +188,26 @@ def test_duckdb_reads_fewer_row_groups_as_the_result_row_says(tables: Tables) ->
         share = {unit: read / total for unit, (read, total) in new.items()}
         assert share["row groups"] <= share["files"] + 0.01
         assert share["row groups"] < 0.5 * old["row groups"][0] / old["row groups"][1]
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_int96_timestamps_become_instants_unless_they_are_kept(
+    spark: SparkSession, tmp_path: Path, kept: bool
+) -> None:
+    """Spark sees the same timestamps, and the reason says that others see another type."""
+    table = tmp_path / "t"
+    with settings(spark, {"spark.sql.parquet.outputTimestampType": "INT96"}):
+        at = F.expr("timestamp_seconds(1704074400 + id) AS ts")
+        spark.range(0, 40, 1, 2).select("id", at).write.parquet(str(table))
+    before = Counter(spark.read.parquet(str(table)).collect())
+    reason = optimize(spark, table, ["id"], timestampType="preserve" if kept else "micros").reason
+    assert Counter(spark.read.parquet(str(table)).collect()) == before
+    with duckdb.connect() as db:
+        db.execute("SET TimeZone = 'America/New_York'")
+        kind = f"SELECT DISTINCT typeof(ts) FROM read_parquet('{table}/*.parquet')"
+        assert db.execute(kind).fetchall() == [
+            ("TIMESTAMP" if kept else "TIMESTAMP WITH TIME ZONE",)
+        ]
+    zone = pandas.read_parquet(table)["ts"].dt.tz
+    assert (zone is None) == kept
+    assert (reason is None) if kept else ("`ts`" in reason and "preserve" in reason)
