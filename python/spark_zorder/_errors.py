@@ -36,6 +36,10 @@ class MissingExtensionError(RuntimeError):
             "shows more."
         )
 
+    def __reduce__(self) -> "tuple[type[MissingExtensionError], tuple[str]]":
+        # an exception is copied by its arguments, and ours has the message there
+        return type(self), (self.spark_version,)
+
 
 def _options(spark_version: str) -> str:
     try:
