@@ -4,11 +4,13 @@
 package io.sparkzorder.snapshot
 
 import scala.collection.mutable
+import scala.util.control.TailCalls.{done, tailcall, TailRec}
 
 import org.apache.hadoop.fs.FileStatus
 
 import io.sparkzorder.log.{Added, Replaced, Step}
 import io.sparkzorder.table.TokenFile
+import io.sparkzorder.util.DeepRecursion.{exists, forall}
 
 /**
  * Lays the committed changes of one folder over a listing of the folder. The listing may be of any age, and it
@@ -119,23 +121,30 @@ private[snapshot] final class FolderOverlay(
   private def areReplacersApplicable(past: Replaced): Boolean =
     replacers.getOrElse(past.name -> past.length, Nil).forall(isApplicable)
 
-  // made only if a past file is listed, which is rare
-  private lazy val replacers: Map[(String, Long), Seq[Int]] = {
+  // by name and length of a file, the indices of the steps that replaced it, ascending. Made only if a past file is
+  // listed, or a file that a step added is not found, which is rare
+  private lazy val replacers: Map[(String, Long), List[Int]] = {
     val all = for {
       i <- steps.indices
       r <- steps(i).change.replaced
     } yield (r.name -> r.length) -> i
-    all.groupBy(_._1).map { case (file, changes) => file -> changes.map(_._2) }
+    all.groupBy(_._1).map { case (file, changes) => file -> changes.map(_._2).toList }
   }
 
-  private def isApplicable(i: Int): Boolean = applicable.getOrElseUpdate(
-    i,
-    steps(i).change.added.forall { a =>
-      locate(steps(i), a).isDefined || (i + 1 until steps.size).exists { j =>
-        steps(j).change.replaced.exists(r => r.name == a.name && r.length == a.length) &&
-        isApplicable(j)
+  private def isApplicable(i: Int): Boolean = applies(i).result
+
+  /** Only later steps are asked, so this ends. A chain of runs may have thousands of them ([[io.sparkzorder.util.DeepRecursion]]). */
+  private def applies(i: Int): TailRec[Boolean] = applicable.get(i) match {
+    case Some(known) => done(known)
+    case None =>
+      tailcall(forall(steps(i).change.added.toList) { a =>
+        if (locate(steps(i), a).isDefined) done(true)
+        else exists(replacers.getOrElse(a.name -> a.length, Nil).filter(_ > i))(applies)
+      }).map { found =>
+        applicable(i) = found
+        found
       }
-    })
+  }
 
   /**
    * The place of an added file. A listing from before the undone run shows the files that an UNDO brings back,

@@ -6,6 +6,7 @@ package io.sparkzorder.log.publish
 import java.io.FileNotFoundException
 
 import scala.collection.mutable
+import scala.util.control.TailCalls.{done, tailcall, TailRec}
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -13,6 +14,7 @@ import io.sparkzorder.log._
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.FooterReader
 import io.sparkzorder.util.{ManyFiles, Paths}
+import io.sparkzorder.util.DeepRecursion.forall
 
 /**
  * Finds the files that runs keep only for a while, and decides whether they may be removed. This class changes
@@ -294,21 +296,40 @@ private[log] final class Evidence(
     // several files at once, because each costs a status and a footer
     val files = change.added.map(folder -> _).filterNot(there.contains)
     there ++= files.zip(ManyFiles.map(files) { case (folder, a) => look(folder, a) })
-    change.added.forall(isProven(folder, change.folder, _, number))
+    forall(change.added.toList)(isProven(folder, change.folder, _, number)).result
   }
 
-  /** @param recorded the folder of the file in the records, which may have been moved to `folder` */
-  private def isProven(folder: String, recorded: String, a: Added, number: Long): Boolean =
-    seen.getOrElseUpdate(
-      (folder, recorded, a, number),
-      isThere(folder, a) || {
-        // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
-        // files of all these runs must be proven.
-        val later = replacedBy.getOrElse((recorded, a.name, a.length), Nil).filter(_._1 > number)
-        later.nonEmpty && later.forall { case (n, change) =>
-          change.added.forall(isProven(folder, recorded, _, n))
+  /**
+   * Only later runs are asked, so this ends. A chain of runs may have thousands of them ([[io.sparkzorder.util.DeepRecursion]]).
+   *
+   * @param recorded the folder of the file in the records, which may have been moved to `folder`
+   */
+  private def isProven(
+      folder: String,
+      recorded: String,
+      a: Added,
+      number: Long): TailRec[Boolean] = {
+    val key = (folder, recorded, a, number)
+    // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
+    // files of all these runs must be proven.
+    def isReplaced = {
+      val later = replacedBy.getOrElse((recorded, a.name, a.length), Nil).filter(_._1 > number)
+      val files = for {
+        (n, change) <- later.toList
+        file <- change.added
+      } yield file -> n
+      if (later.isEmpty) done(false)
+      else forall(files) { case (file, n) => isProven(folder, recorded, file, n) }
+    }
+    seen.get(key) match {
+      case Some(known) => done(known)
+      case None =>
+        tailcall(if (isThere(folder, a)) done(true) else isReplaced).map { proven =>
+          seen(key) = proven
+          proven
         }
-      })
+    }
+  }
 
   private val there = mutable.HashMap.empty[(String, Added), Boolean]
 
