@@ -245,7 +245,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
     newest.flatMap(f => Try(new PartReader(f, conf).header).toOption.map(_ -> f)).toSeq.flatMap {
       case (header, generation) =>
         val used = valuesOf(Seq(header))
-        val isOver = IndexStore.isBefore(generation, now - graceMs)
+        // without a grace no time counts, as for other files that VACUUM LAYOUT removes
+        val isOver = graceMs == 0L || IndexStore.isBefore(generation, now - graceMs)
         val named = generationsIn(listed).tail.flatMap(valuesIn).toSet
         parts.filter { s =>
           val name = s.getPath.getName

@@ -27,6 +27,11 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   lazy val records: Seq[(Long, Record)] =
     covered.filter(_.whole).map(e => e.number -> e.record) ++ seen.open.map(recordOf)
 
+  private lazy val byNumber: Map[Long, Record] = records.toMap
+
+  /** One of [[records]]. */
+  def record(number: Long): Option[Record] = byNumber.get(number)
+
   /**
    * [[records]], and the reduced records of a checkpoint, which list only added files that no later run has
    * replaced. Ascending by number.
@@ -149,8 +154,11 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
     r.kind == Record.Optimize && !undone(r.run) && !abandoned(r.run)
   }
 
-  def commitOf(run: String): Option[Long] =
-    all.collectFirst { case (n, r) if r.commitsRun && r.run == run => n }
+  // clean-up asks for each of perhaps thousands of runs; of two records of one run, the first counts
+  private lazy val commits: Map[String, Long] =
+    all.reverseIterator.collect { case (n, r) if r.commitsRun => r.run -> n }.toMap
+
+  def commitOf(run: String): Option[Long] = commits.get(run)
 }
 
 /** A listing of the data files of some folders. It may be of any age. */

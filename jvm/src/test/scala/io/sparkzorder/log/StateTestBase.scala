@@ -15,13 +15,14 @@ import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.SparkThrowable
 
-import io.sparkzorder.{FaultyFileSystem, TestConditions}
+import io.sparkzorder.{CountingFileSystem, FaultyFileSystem, TestConditions}
 import io.sparkzorder.util.Json
 
 /** A table directory with small files of known content, without Spark. */
 abstract class StateTestBase extends AnyFunSuite {
   val conf: Configuration = new Configuration()
   conf.set("fs.faulty.impl", classOf[FaultyFileSystem].getName)
+  conf.set("fs.counting.impl", classOf[CountingFileSystem].getName)
   conf.set(
     "fs.AbstractFileSystem.faulty.impl",
     classOf[io.sparkzorder.FaultyAbstractFileSystem].getName)

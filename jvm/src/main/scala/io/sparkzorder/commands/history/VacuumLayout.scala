@@ -100,7 +100,7 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val found = new Leftovers(table.state, nowMs)
     found.expired(asked) ++ found.conflicts ++
       (found.uncommitted ++ found.unreferenced ++ found.temporary)
-        .filter(l => l.kind.stays || found.isOver(l, retainMs))
+        .filter(l => l.kind.stays || asked.contains(0L) || found.isOver(l, retainMs))
   }
 }
 
@@ -217,7 +217,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       record = known.record
       if withIntent(record.run) || shadows.abandonOf(record.run).isEmpty
       (isAnnounced, sinceMs) = unusedSince(record)
-      if nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
+      // with RETAIN 0 HOURS no time counts: see `Leftovers.expired`
+      if hours.contains(0L) ||
+        nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
       own = ManyFiles.map(record.changes)(c => c -> state.own(c.folder, record.run))
         .map { case (c, d) => (c, d, state.files(d).filter(_.isFile)) }
       unused = own.map { case (c, d, files) =>
@@ -239,11 +241,18 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
   }
 
-  /** The records of those shadows that replace files of this run and are not abandoned. */
-  private def replacing(record: Record): Seq[Record] = {
-    val names = record.changes.flatMap(c => c.added.map(a => c.folder -> a.name)).toSet
-    shadows.all.map(_.record).filter(r =>
-      shadows.abandonOf(r.run).isEmpty && r.changes.exists(c =>
-        c.replaced.exists(f => names(c.folder -> f.name))))
+  // by folder and name of a file, the records of the shadows that replace it and are not abandoned
+  private lazy val replacers: Map[(String, String), Seq[Record]] = {
+    val all = for {
+      record <- shadows.all.map(_.record) if shadows.abandonOf(record.run).isEmpty
+      change <- record.changes
+      file <- change.replaced
+    } yield (change.folder -> file.name) -> record
+    all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
   }
+
+  /** The records of those shadows that replace files of this run and are not abandoned, one for each such file. */
+  private def replacing(record: Record): Seq[Record] =
+    record.changes.flatMap(c =>
+      c.added.flatMap(a => replacers.getOrElse(c.folder -> a.name, Nil)))
 }

@@ -38,25 +38,36 @@ private[sparkzorder] final class Leftovers(
   private lazy val claimed: Set[String] =
     intents.map(_._2).filter(i => log.commitOf(i.run).isEmpty).flatMap(_.undone).toSet
 
-  private lazy val published: Seq[RetainingRun] =
-    for {
-      (file, intent) <- intents if !claimed(intent.run)
-      n <- log.commitOf(intent.run).toSeq if state.isDone(n)
-      record <- log.records.collectFirst { case (`n`, r) if r.exchangesFiles => r }.toSeq
-      since <- state.replacedSince(n, record).toSeq
-    } yield RetainingRun(n, record, file, intent, since)
+  // Committed runs that have an intent, without those whose files an UNDO has claimed. A table may have thousands of
+  // them, so nothing is looked up here.
+  private lazy val committed: Seq[RetainingRun] = for {
+    (file, intent) <- intents if !claimed(intent.run)
+    n <- log.commitOf(intent.run).toSeq
+    record <- log.record(n).filter(_.exchangesFiles).toSeq
+  } yield RetainingRun(n, record, file, intent, record.createdMs)
+
+  /** The run with the time from which its retention counts; None if the run is not published. */
+  private def published(run: RetainingRun): Option[RetainingRun] =
+    state.replacedSince(run.number, run.record).map(since => run.copy(sinceMs = since))
+      .filter(_ => state.isDone(run.number))
 
   /**
    * Replaced files whose retention is over. A run yields up to two leftovers: one with the files whose rows are
    * proven to be in other files, and one with the other files.
    *
-   * @param retainMs a retention in milliseconds, in place of the retention of each run
+   * @param asked a retention in milliseconds, in place of the retention of each run. With 0, no time counts: a clock
+   *   may be, or may have been, ahead of the clock of this driver, and then files would stay for as long
    */
-  def expired(retainMs: Option[Long]): Seq[Leftover] =
-    published.filter(run =>
-      !state.hasConflict(run.number) &&
-        isOver(run.sinceMs, retainMs.getOrElse(run.record.retainMs))).flatMap { run =>
-      val (proven, unproven) = directories(Leftover.Retained, run.intent).partition {
+  def expired(asked: Option[Long]): Seq[Leftover] = {
+    def isExpired(run: RetainingRun) =
+      asked.contains(0L) || isOver(run.sinceMs, asked.getOrElse(run.record.retainMs))
+    // the time of the record first: most runs are younger, and then no file of theirs is looked at
+    val runs = ManyFiles.map(committed.filter(isExpired)) { run =>
+      published(run).filter(r => isExpired(r) && !state.hasConflict(r.number))
+        .map(r => r -> directories(Leftover.Retained, r.intent))
+    }.flatten
+    runs.flatMap { case (run, own) =>
+      val (proven, unproven) = own.partition {
         case (folder, d) => isProven(folder, d.path, run.record, run.number)
       }
       def together(kind: Leftover.Kind, parts: Seq[(String, Leftover)]) =
@@ -69,12 +80,17 @@ private[sparkzorder] final class Leftovers(
       val rest = if (unproven.isEmpty) None else Some(together(Leftover.Unproven, unproven))
       retained ++ rest
     }
+  }
 
   /** The files that runs with a conflict replaced; they are kept until a user deletes them. */
-  def conflicts: Seq[Leftover] = published.filter(run => state.hasConflict(run.number)).map { run =>
-    val own = directories(Leftover.Conflict, run.intent).map(_._2)
-    of(Leftover.Conflict, run.file, run.intent, own).copy(sinceMs = run.sinceMs)
-  }.filter(_.directories.nonEmpty)
+  def conflicts: Seq[Leftover] = {
+    val marked = state.files(state.commits).map(_.getPath.getName).filter(_.endsWith("_conflict"))
+      .flatMap(name => LogFiles.numberOf(name.stripSuffix("_conflict"))).toSet
+    ManyFiles.map(committed.filter(run => marked(run.number)))(published).flatten.map { run =>
+      val own = directories(Leftover.Conflict, run.intent).map(_._2)
+      of(Leftover.Conflict, run.file, run.intent, own).copy(sinceMs = run.sinceMs)
+    }.filter(_.directories.nonEmpty)
+  }
 
   /**
    * Hidden files of runs without a record. Such a run is still working, or has died. If replaced files of the run
@@ -107,8 +123,7 @@ private[sparkzorder] final class Leftovers(
   private def kindOf(run: String, folder: String, path: Path): Leftover.Kind = {
     val number = log.commitOf(run)
     if (number.exists(state.hasConflict)) Leftover.Conflict
-    else if (number.exists(n => log.records.exists(r => r._1 == n && r._2.makesShadow)))
-      Leftover.Shadow
+    else if (number.flatMap(log.record).exists(_.makesShadow)) Leftover.Shadow
     else if (copyIn(path, run).exists(r =>
         evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
     else if (number.isEmpty && !hasOld(path)) Leftover.Staged
@@ -350,46 +365,4 @@ private[log] object Evidence {
     format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
       FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
   }
-}
-
-/**
- * The replaced files of a table that are still kept.
- *
- * @param bytes the size of all these files
- * @param untilMs when the last of these files may be removed. None if there are no such files, or if some of them
- *   do not expire, because their run is not done or met a conflict
- */
-private[sparkzorder] final case class RetainedFiles(bytes: Long, untilMs: Option[Long])
-
-private[sparkzorder] object RetainedFiles {
-  private val NeverExpires = Long.MaxValue
-
-  /** @param log the log in `state` */
-  def of(state: StateDirectory, log: TableLog): RetainedFiles = {
-    val withIntent = new Intents(state).runs()
-    val kept = for {
-      (n, r) <- log.records if r.exchangesFiles && withIntent(r.run)
-      bytes = bytesOf(state, r, r.run) if bytes > 0
-    } yield {
-      val until =
-        if (!state.isDone(n) || state.hasConflict(n)) NeverExpires
-        else state.replacedSince(n, r).fold(NeverExpires)(_ + r.retainMs)
-      (bytes, until)
-    }
-    RetainedFiles(kept.map(_._1).sum, kept.map(_._2).reduceOption(_ max _).filter(_ < NeverExpires))
-  }
-
-  /**
-   * The size of the files that the run of a record replaced and that are still in the hidden directories of a
-   * keeper.
-   *
-   * @param keeper the run in whose directories the files are: the same run, or an UNDO that has claimed the
-   *   files
-   */
-  def bytesOf(state: StateDirectory, record: Record, keeper: String): Long =
-    ManyFiles.map(record.changes) { c =>
-      val names = c.replaced.map(_.retained).toSet
-      state.hidden(c.folder, keeper)
-        .flatMap(state.readableFiles).filter(s => names(s.getPath.getName)).map(_.getLen).sum
-    }.sum
 }
