@@ -3,12 +3,14 @@
 
 package io.sparkzorder.commands.history
 
+import java.io.IOException
 import java.sql.Timestamp
 import java.util.concurrent.TimeUnit
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
@@ -47,19 +49,28 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     // The publish of these runs hides the files that they replace. This statement keeps these files, however short the
     // retention is.
     val unfinished = TableLog.read(table.state).unfinished.map(_._2.run).toSet
-    if (!dryRun && unfinished.nonEmpty) table.exchanging(table.rollForward())
+    val failures = new LaterFailures
+    // if a full disk keeps a run from being published, this statement is still to free space: see `LaterFailures`
+    if (!dryRun && unfinished.nonEmpty) failures.after(()) {
+      val _ = table.exchanging(table.rollForward())
+    }
     val user = session.sparkContext.sparkUser
     val cleanup = new Cleanup(table.state, user)
     if (!dryRun) TrustedStores.require(target.name, table.state)
     val atOnce = hours.contains(0L)
-    val shadows = new ShadowCleanup(table, user).expired(hours, nowMs).map { s =>
-      val removed = if (dryRun) s.isRemovable(atOnce) else s.remove(atOnce)
+    // While a run is half published, its inputs are hidden, and a shadow of them seems to be out of use.
+    val shadows = if (failures.nonEmpty) Nil
+    else new ShadowCleanup(table, user).expired(hours, nowMs).map { s =>
+      val removed =
+        if (dryRun) s.isRemovable(atOnce) else failures.after(false)(s.remove(atOnce))
       row(s.path, Leftover.Shadow.name, s.files, s.bytes, s.sinceMs, removed)
     }
-    shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
-      val removed = if (dryRun) !l.kind.stays else cleanup.remove(l)
+    val rows = shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
+      val removed = if (dryRun) !l.kind.stays else failures.after(false)(cleanup.remove(l))
       row(l.path, l.kind.name, l.files, l.bytes, l.sinceMs, removed)
     } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
+    failures.throwFirst()
+    rows
   }
 
   private def row(
@@ -115,6 +126,29 @@ private[sparkzorder] object VacuumLayout {
     .add("bytes", LongType, nullable = false)
     .add("since", TimestampType, nullable = false)
     .add("removed", BooleanType, nullable = false)
+}
+
+/**
+ * Failures of a file system that do not end a statement at once. On a full disk, no mark and no record can be written,
+ * so a run cannot be published, and a dead run cannot be declared dead. But the replaced files of other runs can be
+ * removed, which makes room. Our own errors end the statement: they need a user.
+ */
+private[history] final class LaterFailures extends Logging {
+  private var first = Option.empty[IOException]
+
+  /** Runs `body`; returns `otherwise` if the file system fails. */
+  def after[T](otherwise: T)(body: => T): T =
+    try body
+    catch {
+      case e: IOException =>
+        logWarning(s"going on after a failure, which this statement reports at its end: $e")
+        first.fold { first = Some(e) }(f => if (f ne e) f.addSuppressed(e))
+        otherwise
+    }
+
+  def nonEmpty: Boolean = first.nonEmpty
+
+  def throwFirst(): Unit = first.foreach(throw _)
 }
 
 /**

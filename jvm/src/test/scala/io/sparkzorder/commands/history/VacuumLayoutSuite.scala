@@ -10,6 +10,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.log.publish.Leftovers
@@ -217,6 +218,69 @@ class VacuumLayoutSuite extends FaultyTables {
       assert(bag(read(dir)) === expected)
       checkState(dir)
       assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("retained" -> true))
+    }
+  }
+
+  test("RETAIN 0 HOURS removes what a clock that is ahead has made, other retentions keep it") {
+    withOptimized { dir =>
+      val staged = dead(dir, 1, 100)
+      older(staged, -25)
+      older(note(dir), -25)
+      val temporary = new File(dir, "_zorder/_commits/_tmp_x__2")
+      java.nio.file.Files.write(temporary.toPath, new Array[Byte](7))
+      older(temporary, -25)
+      longAgo(dir, -24)
+      val rows = bag(read(dir))
+      assert(predicted(dir) === Nil)
+      assert(predicted(dir, "RETAIN 1 HOURS") === Nil)
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) ===
+        Seq("retained" -> true, "staged" -> true, "temporary" -> true))
+      assert(runDirectories(dir) === Nil)
+      assert(bag(read(dir)) === rows)
+    }
+  }
+
+  test("RETAIN 0 HOURS removes a shadow of a clock that is ahead") {
+    withTableDir { dir =>
+      write(shuffled(300, 2), dir)
+      for (column <- Seq("a", "b"))
+        sql(s"OPTIMIZE '$dir' FULL ZORDER BY $column OPTIONS ('publish' 'shadow')").collect()
+      longAgo(dir, -24)
+      assert(predicted(dir) === Nil)
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("shadow" -> true))
+    }
+  }
+
+  test(
+    "on a full disk, VACUUM removes the files of runs that are done, and then reports its failure") {
+    withTableDir { dir =>
+      write(shuffled(300, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a").collect()
+      killedAt(0)((_, p) => p.getName.endsWith("_2_done"))(
+        sql(s"OPTIMIZE ${faulty(dir)} WHERE p = 1 ZORDER BY a").collect())
+      assert(under(dir, "_commits").contains("_2") && !doneMark(dir, 2).exists())
+      val staged = dead(dir, 1, 100)
+      val temporary = new File(dir, "_zorder/_commits/_tmp_x__9")
+      java.nio.file.Files.write(temporary.toPath, new Array[Byte](7))
+      def kept = hidden(dir, "_old_").map(_.getParentFile.getParentFile.getName).distinct.sorted
+      assert(kept === Seq("p=0", "p=1"))
+      def isFull(operation: String) = operation == "create" || operation == "mkdirs"
+      FaultyFileSystem.withHook((operation, path) =>
+        if (isFull(operation)) throw new FaultyFileSystem.Injected(s"no room: $path")) {
+        val e = intercept[FaultyFileSystem.Injected](
+          sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
+        // the run cannot be marked done, and the dead run cannot be declared dead
+        assert(e.getMessage.contains("_2_done"))
+        assert(e.getSuppressed.exists(_.getMessage.contains("_tmp_")))
+      }
+      assert(kept === Seq("p=1"))
+      assert(staged.exists() && !temporary.exists())
+      assert(bag(read(dir)) === expected)
+      assert(kinds(predicted(dir, "RETAIN 0 HOURS")) === Seq("staged" -> true))
+      assert(doneMark(dir, 2).exists())
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
     }
   }
 
