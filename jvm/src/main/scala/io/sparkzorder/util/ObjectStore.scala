@@ -4,6 +4,7 @@
 package io.sparkzorder.util
 
 import java.io.{FileNotFoundException, IOException}
+import java.nio.file.{FileAlreadyExistsException => NioFileExists}
 import java.util.UUID
 
 import scala.annotation.tailrec
@@ -13,6 +14,7 @@ import org.apache.commons.io.IOUtils
 import org.apache.hadoop.fs.{
   CommonPathCapabilities,
   EtagSource,
+  FileAlreadyExistsException,
   FileStatus,
   FileSystem,
   FSDataOutputStream,
@@ -125,9 +127,9 @@ private[sparkzorder] object ObjectStore {
       val second = Try(conditional(fs, path))
       // an object must not appear before it is complete: readers would see half of a record, and a kill would
       // leave it
-      val isEarly = second.failed.toOption.exists(_.isInstanceOf[IOException]) || fs.exists(path)
+      val isEarly = isRefusal(second, () => Try(first.abort())) || fs.exists(path)
       write(first, Array[Byte](1))
-      val isRefused = Try(write(second.get, Array[Byte](2))).isFailure
+      val isRefused = isEarly || isRefusal(Try(write(second.get, Array[Byte](2))))
       if (isEarly) Some("an object is there before it is complete")
       else if (isRefused && read(fs, path).exists(_.sameElements(Array[Byte](1)))) None
       else Some("it created one object twice, so two drivers could commit one record")
@@ -138,6 +140,17 @@ private[sparkzorder] object ObjectStore {
       Try(fs.delete(path, false))
     }
   }
+
+  /**
+   * True if the store or its client has refused to create an object because the object exists. Any other failure is
+   * thrown: it may pass, as throttling does, and tells nothing about the store.
+   */
+  private def isRefusal(result: Try[_], onFailure: () => Any = () => ()): Boolean =
+    result.failed.toOption.exists(e =>
+      StoreRefusal.isOne(e) || {
+        onFailure()
+        throw e
+      })
 
   private def write(out: FSDataOutputStream, content: Array[Byte]): Unit =
     orAbort(out)(out.write(content))
@@ -159,6 +172,29 @@ private[sparkzorder] object ObjectStore {
       try Some(IOUtils.toByteArray(in))
       finally in.close()
     } catch { case _: FileNotFoundException => None }
+}
+
+/**
+ * Recognizes the answer of a store that an object exists. Each client of a store reports it by a class of its own, which
+ * is not on our class path: S3A by a `RemoteFileChangedException` (412), or an exception with the status (409); ABFS by
+ * Hadoop's `FileAlreadyExistsException`; the client of GCS by an exception with the status as its cause.
+ */
+private[util] object StoreRefusal {
+  // while another writer creates the object, S3 answers 409 and not 412
+  private val Statuses = Set(409, 412)
+  private val Getters = Seq("statusCode", "getStatusCode", "getHttpStatusCode", "getCode")
+  private val MaxCauses = 20
+
+  def isOne(failure: Throwable): Boolean =
+    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists {
+      case _: FileAlreadyExistsException | _: NioFileExists => true
+      case e =>
+        e.getClass.getName.endsWith("RemoteFileChangedException") || status(e).exists(Statuses)
+    }
+
+  private def status(e: Throwable): Option[Int] =
+    Getters.flatMap(getter => Try(e.getClass.getMethod(getter).invoke(e)).toOption)
+      .collectFirst { case status: Integer => status.intValue }
 }
 
 /**

@@ -4,6 +4,7 @@
 package io.sparkzorder.util
 
 import java.util.concurrent.{Callable, CountDownLatch, Executors}
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.JavaConverters._
 
@@ -11,6 +12,7 @@ import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
+import io.sparkzorder.{FaultyFileSystem, StoreFileSystem}
 import io.sparkzorder.log.StateTestBase
 
 class ExclusiveFileSuite extends StateTestBase {
@@ -66,6 +68,67 @@ class ExclusiveFileSuite extends StateTestBase {
       assert(!ExclusiveFile.create(s3, path, "b", "two".getBytes, conf))
       assert(ObjectStore.whyUnsafe(s3, path.getParent).isDefined)
     }
+  }
+
+  /** A store over `dir` in which the given request for a new writer fails, if there is one. */
+  private def store(failing: Option[Int] = None): StoreFileSystem = {
+    val fs = new StoreFileSystem {
+      private val opened = new AtomicInteger
+      override def create(
+          path: Path,
+          overwrite: Boolean,
+          bufferSize: Int,
+          replication: Short,
+          blockSize: Long,
+          progress: Progressable): FSDataOutputStream = {
+        if (failing.contains(opened.getAndIncrement()))
+          throw new java.io.IOException("503 SlowDown")
+        super.create(path, overwrite, bufferSize, replication, blockSize, progress)
+      }
+    }
+    fs.initialize(java.net.URI.create("gs:///"), conf)
+    fs
+  }
+
+  test("the trial of a store: a failure that is no refusal tells nothing about the store") {
+    withTable { (dir, _) =>
+      val directory = new Path(s"gs:$dir")
+      assert(ObjectStore.whyUnsafe(store(), directory) === None)
+      for (lies <- Seq(true, false)) {
+        StoreFileSystem.lies = lies
+        try {
+          // the second writer is answered 503, or its connection is reset
+          FaultyFileSystem.failing(1)((o, _) => o == "put") {
+            intercept[FaultyFileSystem.Injected](ObjectStore.whyUnsafe(store(), directory))
+          }
+          for (k <- 0 to 1) {
+            val e = intercept[java.io.IOException](
+              ObjectStore.whyUnsafe(store(failing = Some(k)), directory))
+            assert(e.getMessage === "503 SlowDown")
+          }
+          assert(ObjectStore.whyUnsafe(store(), directory).isDefined === lies)
+        } finally StoreFileSystem.lies = false
+      }
+      assert(Option(dir.list).toSeq.flatten === Nil)
+    }
+  }
+
+  test("how the clients of stores report that an object exists") {
+    def caused(by: Throwable) =
+      new java.io.IOException("Upload failed", new RuntimeException(by))
+    for (status <- Seq(409, 412)) {
+      assert(StoreRefusal.isOne(new ExclusiveFileSuite.OfS3(status)))
+      assert(StoreRefusal.isOne(caused(new ExclusiveFileSuite.OfGcs(status))))
+    }
+    assert(StoreRefusal.isOne(new ExclusiveFileSuite.RemoteFileChangedException))
+    assert(StoreRefusal.isOne(caused(new ExclusiveFileSuite.RemoteFileChangedException)))
+    assert(StoreRefusal.isOne(new org.apache.hadoop.fs.FileAlreadyExistsException("of ABFS")))
+    assert(StoreRefusal.isOne(new java.nio.file.FileAlreadyExistsException("x")))
+    for (status <- Seq(403, 404, 500, 503)) {
+      assert(!StoreRefusal.isOne(new ExclusiveFileSuite.OfS3(status)))
+      assert(!StoreRefusal.isOne(caused(new ExclusiveFileSuite.OfGcs(status))))
+    }
+    assert(!StoreRefusal.isOne(new java.io.IOException("Connection reset, request 412")))
   }
 
   test("no checksum files") {
@@ -124,5 +187,13 @@ private object ExclusiveFileSuite {
   class OldS3 extends RawLocalFileSystem {
     override def getUri: java.net.URI = java.net.URI.create("s3a:///")
     override def getScheme: String = "s3a"
+  }
+
+  class RemoteFileChangedException extends java.io.IOException("of S3A, for 412")
+
+  class OfS3(val statusCode: Int) extends java.io.IOException(s"AWSServiceIOException: $statusCode")
+
+  class OfGcs(status: Int) extends RuntimeException(s"GoogleJsonResponseException: $status") {
+    def getStatusCode: Int = status
   }
 }
