@@ -46,6 +46,16 @@ private[sparkzorder] final class KnownRecord(
   /** Remembers that a file was found nowhere, so that later reads do not search the whole table again. */
   def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
 
+  private val published = ConcurrentHashMap.newKeySet[String]()
+
+  /** True if an earlier read found a done run published in the folder. */
+  def isPublishedIn(folder: String): Boolean = published.contains(folder)
+
+  /** Remembers that a done run is published in the folder, so that later reads do not look for its token again. */
+  def markPublished(folder: String): Unit = {
+    val _ = published.add(folder)
+  }
+
   private val places = new ConcurrentHashMap[String, String]
 
   /** The path at which a folder of this run was last found, if another program has moved the folder. */

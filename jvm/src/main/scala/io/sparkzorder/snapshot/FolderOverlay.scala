@@ -133,7 +133,10 @@ private[snapshot] final class FolderOverlay(
 
   private def isApplicable(i: Int): Boolean = applies(i).result
 
-  /** Only later steps are asked, so this ends. A chain of runs may have thousands of them ([[io.sparkzorder.util.DeepRecursion]]). */
+  /**
+   * Only later steps are asked, so this ends. A chain may have thousands of steps
+   * ([[io.sparkzorder.util.DeepRecursion]]).
+   */
   private def applies(i: Int): TailRec[Boolean] = applicable.get(i) match {
     case Some(known) => done(known)
     case None =>

@@ -282,11 +282,16 @@ private[snapshot] final class Overlay(
   private def underWay(
       pending: Seq[OpenRecord],
       listing: FolderListing,
-      present: PresentFiles): Seq[OpenChange] = for {
-    record <- pending
-    run = new UnfinishedRun(state, record.known, record.isDone, present)
-    change <- run.changes if listing.files(path(change.folder)).isDefined
-  } yield OpenChange(run, change, run.folderState(change))
+      present: PresentFiles): Seq[OpenChange] = {
+    val covered = for {
+      record <- pending
+      run = new UnfinishedRun(state, record.known, record.isDone, present)
+      change <- run.changes if listing.files(path(change.folder)).isDefined
+    } yield run -> change
+    ManyFiles.map(covered) { case (run, change) =>
+      OpenChange(run, change, run.folderState(change))
+    }
+  }
 
   /**
    * The files to read in a folder without a run under way; None if the listed files are right. As a rule a comparison

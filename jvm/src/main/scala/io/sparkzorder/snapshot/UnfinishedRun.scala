@@ -42,17 +42,26 @@ private[snapshot] final class UnfinishedRun(
   /**
    * How far the run is in a folder.
    *
+   * After a conflict in one folder, readers need the record of the run for ever, also in the thousands of folders in
+   * which the run was published. There the run is like any published run: nobody moves its token any more, and readers
+   * look at the token only once. Not so in a folder with a conflict: somebody may move the folder away and back.
+   *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when the token is gone and
    *   replaced files are hidden: then it is not known which files the folder holds
    */
-  def folderState(change: FolderChange): FolderState = {
-    val files = folder(change)
-    files.folderState match {
-      case FolderState.Overwritten => overwritten(files, change)
-      case FolderState.Committed | FolderState.Publishing => underWay(files, change)
-      case ended => ended
+  def folderState(change: FolderChange): FolderState =
+    if (isDone && known.isPublishedIn(change.folder)) FolderState.Published
+    else {
+      val files = folder(change)
+      files.folderState match {
+        case FolderState.Overwritten => overwritten(files, change)
+        case FolderState.Committed | FolderState.Publishing => underWay(files, change)
+        case FolderState.Published if isDone =>
+          known.markPublished(change.folder)
+          FolderState.Published
+        case ended => ended
+      }
     }
-  }
 
   private def overwritten(files: RunFolder, change: FolderChange): FolderState =
     if (!isDone && files.isInDoubt) throw files.doubt

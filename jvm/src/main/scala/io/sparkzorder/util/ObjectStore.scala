@@ -175,9 +175,9 @@ private[sparkzorder] object ObjectStore {
 }
 
 /**
- * Recognizes the answer of a store that an object exists. Each client of a store reports it by a class of its own, which
- * is not on our class path: S3A by a `RemoteFileChangedException` (412), or an exception with the status (409); ABFS by
- * Hadoop's `FileAlreadyExistsException`; the client of GCS by an exception with the status as its cause.
+ * Recognizes the answer of a store that an object exists. Each client of a store reports it by a class of its own,
+ * which is not on our class path: S3A by a `RemoteFileChangedException` (412), or an exception with the status (409);
+ * ABFS by Hadoop's `FileAlreadyExistsException`; the client of GCS by an exception with the status as its cause.
  */
 private[util] object StoreRefusal {
   // while another writer creates the object, S3 answers 409 and not 412

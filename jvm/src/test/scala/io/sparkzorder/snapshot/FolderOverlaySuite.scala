@@ -120,7 +120,8 @@ class FolderOverlaySuite extends CheckpointTestBase with io.sparkzorder.RandomIn
     private def some(percent: Int) = names.filter(_ => maybe(percent))
       .map(n => n -> status(n, length(), if (maybe(90)) 1L else 2L)).toMap
     val listed: Map[String, FileStatus] = some(random.nextInt(100)) ++ Seq(
-      RunFolder.tokenName(id("run"), ".parquet")).filter(_ => maybe(10)).map(n => n -> status(n, 0L, 1L))
+      RunFolder.tokenName(id("run"), ".parquet")).filter(_ => maybe(10)).map(n =>
+      n -> status(n, 0L, 1L))
     val there: Map[String, FileStatus] = some(random.nextInt(100))
     val upTo: Option[Long] =
       if (maybe(50)) None else Some(random.nextInt(steps.size + 1).toLong)

@@ -5,6 +5,7 @@ package io.sparkzorder.snapshot
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.mutable
 import scala.util.Try
@@ -32,6 +33,31 @@ class OverlayConflictSuite extends OverlayTableBase with Steps {
       assert(visible(dir, "p=1") === Set("a"))
       body(dir, state, listings.toSeq :+ new Listing(dir, reader, both))
     }
+
+  test("after a conflict in one folder, the folders that were published are looked at once") {
+    withTable { (dir, state) =>
+      val names = (0 until 50).map(i => s"p=$i")
+      val record = stage(dir, state, "run", names.map(_ -> ((Seq("a", "b"), Seq("n")))).toMap)
+      assert(state.createRecord(1, record))
+      assert(new File(dir, "p=7/a").delete())
+      fails("ZORDER_PUBLISH_CONFLICT")(new Publisher(state).publish(1, record))
+      val reader = stateOf(dir, "counting")
+      val expected = names.map(n =>
+        n -> Option(Set(if (n == "p=7") "old p=7/b" else "new n"))).toMap
+      val looks = (1 to 3).map { _ =>
+        val listing = new Listing(dir, reader, names)
+        val calls = new AtomicInteger
+        FaultyFileSystem.withHook { (_, path) =>
+          if (path.toString.contains("/p=")) calls.incrementAndGet()
+          ()
+        }(assert(listing.read(reader) === expected))
+        calls.get
+      }
+      assert(looks.head >= 50)
+      // the folder with the conflict, which somebody may move away and back
+      assert(looks.tail.forall(_ < 10), looks)
+    }
+  }
 
   test("the published folder keeps its rows when the run's directory is removed from it") {
     withConflict { (dir, state, listings) =>

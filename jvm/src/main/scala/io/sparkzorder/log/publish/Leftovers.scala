@@ -315,7 +315,8 @@ private[log] final class Evidence(
   }
 
   /**
-   * Only later runs are asked, so this ends. A chain of runs may have thousands of them ([[io.sparkzorder.util.DeepRecursion]]).
+   * Only later runs are asked, so this ends. A chain may have thousands of runs
+   * ([[io.sparkzorder.util.DeepRecursion]]).
    *
    * @param recorded the folder of the file in the records, which may have been moved to `folder`
    */
