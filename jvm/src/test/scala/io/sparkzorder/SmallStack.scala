@@ -3,7 +3,7 @@
 
 package io.sparkzorder
 
-import scala.util.{Failure, Try}
+import scala.util.{Failure, Success, Try}
 
 /** Runs code in a thread with a small stack, where a recursion over thousands of runs would fail. */
 object SmallStack {
@@ -11,11 +11,14 @@ object SmallStack {
 
   def apply[T](body: => T): T = {
     @volatile var result: Try[T] = Failure(new IllegalStateException("the thread has died"))
-    // `Try` does not catch a StackOverflowError in Scala 2.12
+    // ScalaTest ends the whole suite at a StackOverflowError
     val work: Runnable = () =>
       result =
-        try Try(body)
-        catch { case e: StackOverflowError => Failure(e) }
+        try Success(body)
+        catch {
+          case e: StackOverflowError => Failure(new AssertionError("no stack is left", e))
+          case e: Throwable => Failure(e)
+        }
     val thread = new Thread(null, work, "small-stack", Bytes)
     thread.start()
     thread.join()
