@@ -58,7 +58,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
         new Script(substituted, tokens, inScript(_, condition, next)).parse(sqlText, next)
       } else {
         ours(tokens, condition) match {
-          case Right(plan) => plan
+          case Right(plan) => orOfNext(plan, tokens, next(sqlText))
           case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) =>
             Try(next(sqlText)).getOrElse(throw error)
           case Left(_) => new CreateSortBy(substituted, tokens, delegate).parse(sqlText, next)
@@ -75,6 +75,14 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
         .visitSingleStatement(tree)
     }
 
+  /** Our plan, or the plan of the next parser where that parser knows the text as a statement of its own. */
+  private def orOfNext(
+      plan: LogicalPlan,
+      tokens: CommonTokenStream,
+      ofNext: => LogicalPlan): LogicalPlan =
+    if (ZOrderParser.mayBeOfDelta(ZOrderParser.visible(tokens))) Try(ofNext).getOrElse(plan)
+    else plan
+
   /** The plan of one statement in a script; None if the statement is not ours. */
   private def inScript(
       text: String,
@@ -82,7 +90,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       next: String => LogicalPlan): Option[LogicalPlan] = {
     val tokens = ZOrderParser.tokens(text)
     ours(tokens, condition) match {
-      case Right(plan) => Some(plan)
+      case Right(plan) => Some(orOfNext(plan, tokens, next(text)))
       case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) => throw error
       case Left(_) =>
         val create = new CreateSortBy(text, tokens, delegate)
@@ -176,6 +184,15 @@ private object ZOrderParser {
       case ("CREATE" | "DROP" | "REFRESH") :: rest => rest.containsSlice(Seq("ZORDER", "INDEX"))
       case _ => false
     }
+
+  /**
+   * True for `VACUUM LAYOUT LITE` and `VACUUM LAYOUT FULL`, also with RETAIN or DRY RUN. Delta has such a statement for a
+   * table called `layout`. For ours, a table called `lite` or `full` stands in backquotes or has its database before it.
+   */
+  def mayBeOfDelta(words: Seq[Token]): Boolean = words.map(upper).toList match {
+    case "VACUUM" :: "LAYOUT" :: ("LITE" | "FULL") :: rest => rest.headOption.forall(_ != ".")
+    case _ => false
+  }
 
   def visible(tokens: CommonTokenStream): Seq[Token] =
     tokens.getTokens.asScala.toSeq

@@ -5,6 +5,7 @@ package io.sparkzorder.sql
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 
 import io.sparkzorder.TestConditions
 
@@ -66,6 +67,24 @@ class ZOrderParserSuite extends ParserTestBase {
       "parseQuery" -> "SELECT 'optimize'"))
     r.seen.clear()
     RecordingParserOfSparkLine.checkOwnMethods(p, r)
+  }
+
+  test("VACUUM of a table called layout is left to a parser that knows LITE and FULL") {
+    val ofNext = LocalRelation()
+    val delta = new RecordingParserOfSparkLine(sparkParser) {
+      override def parsePlan(text: String): LogicalPlan =
+        if (text.matches("(?is)VACUUM\\s+[\\w.]+\\s+(LITE|FULL)\\b.*")) ofNext
+        else super.parsePlan(text)
+    }
+    def isOfNext(text: String) = new ZOrderParser(delta).parsePlan(text) eq ofNext
+    for (text <- Seq("LITE", "full", "lite RETAIN 5 HOURS DRY RUN", "FULL DRY RUN")) {
+      assert(isOfNext(s"VACUUM layout $text"), text)
+      // a session without Delta
+      assert(parse(s"VACUUM layout $text").toString.contains("VacuumLayout"), text)
+    }
+    for (text <- Seq("`lite`", "lite.t", "full.lite RETAIN 5 HOURS", "t", "default.full")) {
+      assert(!isOfNext(s"VACUUM LAYOUT $text"), text)
+    }
   }
 
   test("no method of Spark's parser is forgotten, by name") {
