@@ -29,6 +29,12 @@ their result is never NULL. `DESCRIBE FUNCTION EXTENDED zorder` shows the same t
 
 Three functions first sample the rows of their query, once for all calls over the same input: `zorder`, `hilbert`, and
 `range_partition_id` without bounds. EXPLAIN does not start the sampling.
+
+The six names are reserved. They are built-in functions in every session that starts in the same JVM after a session with
+the extension, also in a session without it or with `spark.zorder.enabled=false`: a permanent view may only call built-in
+functions and functions of the catalog. So `zorder(x)` is never a function of the catalog. Call a function of the catalog
+that has one of these names with its database, as in `default.zorder(x)`, also in views that exist already.
+`CREATE TEMPORARY FUNCTION` fails for these names.
 """
 
 
