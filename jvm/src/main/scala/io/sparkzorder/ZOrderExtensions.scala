@@ -24,7 +24,8 @@ import io.sparkzorder.skipping.scan.{
   FormatTable,
   ListedAgain,
   ScanStrategy,
-  V2ScanStrategy
+  V2ScanStrategy,
+  WithoutKeys
 }
 import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.sources.scans.WatchScans
@@ -93,7 +94,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPlannerStrategy { session =>
       FirstStrategies.ensure(
         session,
-        Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
+        Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy, WithoutKeys))
       NoStrategy
     }
   }
