@@ -24,8 +24,7 @@ import io.sparkzorder.skipping.scan.{
   FormatTable,
   ListedAgain,
   ScanStrategy,
-  V2ScanStrategy,
-  WithoutKeys
+  V2ScanStrategy
 }
 import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.sources.scans.WatchScans
@@ -94,7 +93,7 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPlannerStrategy { session =>
       FirstStrategies.ensure(
         session,
-        Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy, WithoutKeys))
+        Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
       NoStrategy
     }
   }

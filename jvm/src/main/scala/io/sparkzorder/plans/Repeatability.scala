@@ -295,7 +295,7 @@ private[sparkzorder] object Repeatability {
     }
 
   private def isFreeOfOrder(function: AggregateFunction): Boolean = function match {
-    case _: Count | _: HyperLogLogPlusPlus | _: FreeOfOrder => true
+    case _: Count | _: HyperLogLogPlusPlus => true
     // of several equal values, such as -0.0 and 0.0, the result is the first
     case _: Min | _: Max => !hasEqualValues(function.dataType)
     case _: BitAndAgg | _: BitOrAgg | _: BitXorAgg | _: BloomFilterAggregate => true

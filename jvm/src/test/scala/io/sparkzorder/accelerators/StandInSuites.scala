@@ -16,12 +16,7 @@ import org.apache.spark.sql.execution.metric.SQLMetric
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-import io.sparkzorder.skipping.dynamic.{
-  BothAdaptive,
-  CappedKeysSuite,
-  DynamicFuzzSuite,
-  RandomStarSuite
-}
+import io.sparkzorder.skipping.dynamic.{BothAdaptive, DynamicFuzzSuite, RandomStarSuite}
 import io.sparkzorder.skipping.scan.Neighbour
 
 /** Does what accelerators do to scans: it knows Spark's scan by its class, and asks for files while it plans. */
@@ -90,18 +85,6 @@ class StandInSuite extends StandInTests with BothAdaptive {
 /** A suite of one extension alone, which holds for two. */
 @Slow
 class StandInRandomStarSuite extends RandomStarSuite with StandIn
-
-/** The listing runs the sides, so the plan does not tell how many keys they have. */
-@Slow
-class StandInCappedKeysSuite extends CappedKeysSuite with StandIn {
-  override protected def checks(query: String, files: Long, collected: Int*): Unit = {
-    val df = checkRows(sql(query))
-    val read = collectWithSubqueries(df.queryExecution.executedPlan) {
-      case s: NativeScan if isOf("facts")(s.scan) => s.metrics("numFiles").value
-    }
-    if (collected.sum > 0) assert(read === Seq(files), s"$query\n${text(df)}")
-  }
-}
 
 /** Random queries, whose scans all take keys from a second run of the other side. */
 @Slow

@@ -174,7 +174,7 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
       case _: Project | _: Filter | _: Join | _: Aggregate | _: Union | _: Sort | _: Expand => false
       // these Python functions get single rows
       case _: BaseEvalPython => false
-      case g: Generate => !isOfFewConstants(g) && !CappedKeys.isIn(g)
+      case g: Generate => !isOfFewConstants(g)
       case _ => true
     })
 
@@ -203,9 +203,8 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
 
   private val TinySide = BigInt(64 << 10)
 
-  // the estimates may be wrong, so a second run counts as well
-  private val MaxSide = BigInt(CappedKeys.MaxBytes)
-  private val MaxRows = BigInt(CappedKeys.MaxKeys)
+  private val MaxSide = BigInt(64 << 20)
+  private val MaxRows = BigInt(1000000)
   private val MaxJoins = 10
   private val MaxJoinsOfSecondRun = 4
 }

@@ -193,22 +193,17 @@ private[dynamic] final class EqualKeys(
     runsForRows: Boolean = false)
     extends KeySource {
 
-  // With `runsForRows`, one second run tests files and rows: if it drops no row, no file may be pruned either
   override def onFiles(key: Expression): Expression =
-    if (isFree) RuntimeFilterBridge.pruning(key, build, keys, position, onlyInBroadcast)
-    else {
-      val (capped, one) = CappedKeys.of(build, keys(position))
-      RuntimeFilterBridge.pruning(key, capped, Seq(one), 0, onlyInBroadcast = false)
-    }
+    RuntimeFilterBridge.pruning(key, build, keys, position, onlyInBroadcast)
 
   /**
-   * A subquery, because Spark gives no keys of a broadcast to the tasks that test rows. NULL among the keys
-   * stands for too many keys ([[CappedKeys]]), and then each row that has a key passes.
+   * A subquery, because Spark gives the keys from a broadcast to the driver and not to the tasks that test
+   * rows.
    */
   override def onRows(key: Expression): Expression = {
-    val isKey =
-      InSubquery(Seq(key), ListQuery(CappedKeys.query(build, keys(position)), numCols = 1))
-    And(IsNotNull(key), Coalesce(Seq(isKey, Literal.TrueLiteral)))
+    val one = Alias(keys(position), "key")()
+    val all = Aggregate(Seq(one.child), Seq(one), build)
+    InSubquery(Seq(key), ListQuery(all, numCols = 1))
   }
 
   /** Another plan, reduced to the rows whose value of `key` is among the keys. */

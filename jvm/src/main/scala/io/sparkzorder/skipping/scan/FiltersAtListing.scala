@@ -47,7 +47,7 @@ private[sparkzorder] final class FiltersAtListing(
     val queries = new QueriesOfExecution(execution, id)
     filters.filter(isOfExecution).flatMap { filter =>
       PruningFailure.orElse(Option.empty[Expression], s"the filter $filter prunes no files")(
-        resolved(filter, queries, rangeOf))
+        Some(resolved(filter, queries, rangeOf)))
     }
   }
 
@@ -68,17 +68,15 @@ private[sparkzorder] final class FiltersAtListing(
   private def resolved(
       filter: Expression,
       queries: QueriesOfExecution,
-      rangeOf: Expression => Option[(Long, Long)]): Option[Expression] =
+      rangeOf: Expression => Option[(Long, Long)]): Expression =
     filter.collect { case d: DynamicPruningSubquery => d } match {
-      case Nil => Some(RuntimeFilters.folded(filter.transform {
+      case Nil => RuntimeFilters.folded(filter.transform {
           case d: DynamicPruningExpression => d.child
           case s: ScalarSubquery => queries.value(s)
-        }))
+        })
       case joins =>
         val keys = joins.map(d => d.pruningKey -> queries.keys(d).toArray)
-        if (!keys.map(_._2).forall(RuntimeFilters.areKnown)) None
-        else
-          Some(RuntimeFilters.ofOneOf(keys, rangeOf, RuntimeFilters.conditionsIn(filter)).onFiles)
+        RuntimeFilters.ofOneOf(keys, rangeOf, RuntimeFilters.conditionsIn(filter)).onFiles
     }
 }
 

@@ -170,7 +170,7 @@ private[sparkzorder] object FormatFileStrategy extends SparkStrategy {
     }
   }
 
-  private[scan] def ofOthers(plan: LogicalPlan): Seq[SparkPlan] =
+  private def ofOthers(plan: LogicalPlan): Seq[SparkPlan] =
     SparkLine.session(SparkSession.active).sessionState.planner.strategies.iterator
       .filterNot(_.isInstanceOf[FirstStrategies]).map(_(plan)).find(_.nonEmpty).getOrElse(Nil)
 

@@ -162,12 +162,12 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       filter: Expression,
       rangeOf: Expression => Option[(Long, Long)]): Option[ResolvedFilter] = filter match {
     case DynamicPruningExpression(in: InSubqueryExec) =>
-      keysOf(in).map(values => ofKeys(in.child, values, rangeOf))
+      in.values().map(values => ofKeys(in.child, values, rangeOf))
     case keys: Or if keys.exists(_.isInstanceOf[DynamicPruning]) =>
       val conditions = conditionsIn(keys)
       val joins =
         splitDisjunctivePredicates(keys).filterNot(isCondition).map {
-          case DynamicPruningExpression(in: InSubqueryExec) => keysOf(in).map(in.child -> _)
+          case DynamicPruningExpression(in: InSubqueryExec) => in.values().map(in.child -> _)
           case _ => None
         }
       if (joins.isEmpty || joins.contains(None)) None
@@ -177,12 +177,6 @@ private[sparkzorder] object RuntimeFilters extends PredicateHelper {
       Try(folded(other)).toOption.filterNot(isRuntime).map(known =>
         ResolvedFilter(known, Seq(known)))
   }
-
-  private def keysOf(in: InSubqueryExec): Option[Array[Any]] =
-    in.values().filter(values => isOfBroadcast(in.plan) || areKnown(values))
-
-  /** False if a second run of a side of a join has too many keys: it then gives one NULL in their place. */
-  private[scan] def areKnown(keys: Array[Any]): Boolean = !keys.contains(null)
 
   /** The conditions of a filter that let a row pass although it has none of the keys. */
   private[scan] def conditionsIn(filter: Expression): Seq[Expression] =

@@ -22,5 +22,3 @@ class NotAdaptiveScalarSubquerySuite extends ScalarSubquerySuite with NotAdaptiv
 class NotAdaptiveReaderValuesSuite extends ReaderValuesSuite with NotAdaptive
 @Slow
 class NotAdaptiveShowJoinSkippingSuite extends ShowJoinSkippingSuite with NotAdaptive
-@Slow
-class NotAdaptiveCappedKeysSuite extends CappedKeysSuite with NotAdaptive
