@@ -26,7 +26,7 @@ import io.sparkzorder.util.Directories
  * @param today days since 1970 in UTC
  */
 private[workload] final class NotedTable(
-    val root: Path,
+    root: Path,
     conf: Configuration,
     today: () => Long = () => WorkloadStore.today)
     extends Logging {
@@ -35,9 +35,6 @@ private[workload] final class NotedTable(
   // created by the thread that notes the first scan: the store keeps the rights of the user of this thread
   private val store = new WorkloadStore(new StateDirectory(root, conf), conf)
   @volatile private var isOff = false
-
-  /** The time of the last scan, as `System.nanoTime` gives it. */
-  @volatile private[workload] var usedAt = System.nanoTime()
 
   // guarded by the lock of this object
   private var id = UUID.randomUUID().toString

@@ -9,12 +9,11 @@ import java.util.concurrent.{
   ConcurrentHashMap,
   CountDownLatch,
   Executors,
-  ScheduledExecutorService,
   ThreadFactory,
   ThreadPoolExecutor,
   TimeUnit
 }
-import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
+import java.util.concurrent.atomic.AtomicLong
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -41,14 +40,9 @@ import io.sparkzorder.util.NameList
  * ([[NotedTable]]).
  */
 private[sparkzorder] object WorkloadCapture extends Logging {
-  private[workload] val MaxTables = 1000
-  private[workload] val MaxLeaving = 100
+  private val MaxTables = 1000
   private val MinutesBetweenWrites = 5L
   private[workload] val tables = new ConcurrentHashMap[Path, NotedTable]
-
-  // tables that made room for others, and whose last notes are not written yet
-  private[workload] val leaving = ConcurrentHashMap.newKeySet[NotedTable]()
-  private val warned = new AtomicBoolean
 
   /**
    * Notes a scan.
@@ -78,49 +72,22 @@ private[sparkzorder] object WorkloadCapture extends Logging {
 
   private def noting(root: Path, conf: => Configuration)(note: NotedTable => Unit): Unit =
     try {
-      timer
-      tableOf(root, conf).foreach { table =>
-        table.usedAt = System.nanoTime()
-        note(table)
-      }
+      start
+      tableOf(root, conf).foreach(note)
     } catch { case NonFatal(e) => logDebug(s"a scan of $root was not noted", e) }
 
   private def tableOf(root: Path, conf: => Configuration): Option[NotedTable] =
-    Option(tables.get(root)).orElse(synchronized {
-      if (tables.size >= MaxTables && !tables.containsKey(root)) dropOldest()
-      if (tables.size < MaxTables || tables.containsKey(root)) {
-        Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
-      } else {
-        if (warned.compareAndSet(false, true)) {
-          logWarning(s"the workload of $root, and maybe of more tables, is not recorded now: " +
-            s"this driver reads more than $MaxTables tables, and cannot write their notes in time")
-        }
-        None
-      }
-    })
-
-  /**
-   * Makes room for another table: the table whose last scan is longest ago leaves. Each table keeps a configuration of
-   * Hadoop, so a driver that reads ever new tables must not keep all of them. The thread of the timer writes the notes,
-   * because a query must not wait for them.
-   */
-  private def dropOldest(): Unit = if (leaving.size < MaxLeaving) {
-    val (root, oldest) = tables.asScala.minBy(_._2.usedAt)
-    leaving.add(oldest)
-    tables.remove(root)
-    timer.execute(() => {
-      writeNotes(oldest)
-      val _ = leaving.remove(oldest)
-    })
-  }
+    Option(tables.get(root)).orElse {
+      if (tables.size >= MaxTables) None
+      else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
+    }
 
   /** Writes the notes of all tables since the last write. An error at one table does not stop the others. */
-  def flush(): Unit = (leaving.asScala.toSeq ++ tables.values.asScala).foreach(writeNotes)
-
-  private def writeNotes(table: NotedTable): Unit =
+  def flush(): Unit = tables.values.asScala.foreach { table =>
     try table.flush()
     // the timer would end if an error left this method
     catch { case e: Throwable => logWarning(s"a workload was not written: ${e.getClass.getName}") }
+  }
 
   /** Writes the notes of one table since the last write. */
   def flush(state: StateDirectory): Unit = notesOf(state).foreach(_.flush())
@@ -128,16 +95,11 @@ private[sparkzorder] object WorkloadCapture extends Logging {
   /** Forgets the notes of this driver on a table. Written files stay until VACUUM LAYOUT removes them. */
   def forget(state: StateDirectory): Unit = notesOf(state).foreach(_.forget())
 
-  private def notesOf(state: StateDirectory): Seq[NotedTable] = {
-    val root = state.fs.makeQualified(state.root)
-    leaving.asScala.filter(_.root == root).toSeq ++ Option(tables.get(root))
-  }
+  private def notesOf(state: StateDirectory): Option[NotedTable] =
+    Option(tables.get(state.fs.makeQualified(state.root)))
 
   /** Forgets everything that was not written; for tests. */
-  def clear(): Unit = {
-    leaving.clear()
-    tables.clear()
-  }
+  def clear(): Unit = tables.clear()
 
   private[workload] def daemons(name: String): ThreadFactory = (body: Runnable) => {
     val thread = new Thread(body, name)
@@ -145,8 +107,8 @@ private[sparkzorder] object WorkloadCapture extends Logging {
     thread
   }
 
-  // starts when the first scan is noted
-  private lazy val timer: ScheduledExecutorService = {
+  // runs once, when the first scan is noted
+  private lazy val start: Unit = {
     val timer = Executors.newSingleThreadScheduledExecutor(daemons("zorder-workload"))
     val write: Runnable = () => flush()
     timer.scheduleWithFixedDelay(
@@ -156,7 +118,6 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       TimeUnit.MINUTES)
     // with this priority, the hook runs before Hadoop closes its file systems
     ShutdownHookManager.get().addShutdownHook(write, FileSystem.SHUTDOWN_HOOK_PRIORITY + 10)
-    timer
   }
 }
 
