@@ -127,22 +127,22 @@ private[sparkzorder] final class TableState(
    * size in the catalog. An error is logged only: the files are exchanged, and a user who is told of an error
    * would, for example, repeat UNDO LAYOUT and so undo one run more.
    */
-  def refresh(): Unit =
-    try forgetListings()
+  def refresh(): Unit = {
+    target match {
+      case CatalogTarget(t) => orLog(user.catalog.refreshTable(t.identifier.quotedString))
+      case _ =>
+    }
+    orLog(target.tables.foreach(SizeStatistics.update(user, _)))
+    // other tables of the catalog may have the same path, and each has a listing of its own
+    orLog(user.sessionState.catalog.invalidateAllCachedTables())
+    orLog(user.catalog.refreshByPath(root.toString))
+  }
+
+  private def orLog(step: => Unit): Unit =
+    try step
     catch {
       case NonFatal(e) => logWarning(s"${target.name} could not be refreshed in the session", e)
     }
-
-  private def forgetListings(): Unit = {
-    target match {
-      case CatalogTarget(t) => user.catalog.refreshTable(t.identifier.quotedString)
-      case _ =>
-    }
-    target.tables.foreach(SizeStatistics.update(user, _))
-    // other tables of the catalog may have the same path, and each has a listing of its own
-    user.sessionState.catalog.invalidateAllCachedTables()
-    user.catalog.refreshByPath(root.toString)
-  }
 }
 
 /**

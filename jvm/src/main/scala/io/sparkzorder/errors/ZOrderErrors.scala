@@ -221,6 +221,13 @@ private[sparkzorder] object ZOrderErrors {
   def pathNotATable(path: String, problem: String): ZOrderException =
     error("ZORDER_PATH_NOT_A_TABLE", "path" -> path, "problem" -> problem)
 
+  /** @param cause the error of the file system */
+  def permissionDenied(statement: String, user: String, cause: Throwable): ZOrderException =
+    new ZOrderException(
+      "ZORDER_PERMISSION_DENIED",
+      Map("statement" -> statement, "user" -> user, "problem" -> cause.toString),
+      Some(cause))
+
   def predicateNotOnPartitions(
       predicate: String,
       columns: Seq[String],
@@ -241,13 +248,6 @@ private[sparkzorder] object ZOrderErrors {
       "problem" -> problem)
 
   /** @param outcome what became of the files that the run replaced, as a sentence */
-  /** @param cause the error of the file system */
-  def permissionDenied(statement: String, user: String, cause: Throwable): ZOrderException =
-    new ZOrderException(
-      "ZORDER_PERMISSION_DENIED",
-      Map("statement" -> statement, "user" -> user, "problem" -> cause.toString),
-      Some(cause))
-
   def publishConflict(
       directory: String,
       run: String,

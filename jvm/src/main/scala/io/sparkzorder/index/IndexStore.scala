@@ -171,7 +171,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private def write(content: IndexContent, header: IndexHeader, path: Path): Boolean = {
     // do not recreate `_zorder` after the table was overwritten
     requireState()
-    Directories.make(fs, directory, conf)
+    Directories.makeOwned(fs, directory, conf)
     // two writers at once may create two such files, and the names of both are then the identity
     if (identities(list()).isEmpty) {
       val identity = new Path(directory, IndexStore.Identity + UUID.randomUUID())

@@ -10,7 +10,7 @@ import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.hadoop.security.AccessControlException
+import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 
 import org.apache.spark.internal.Logging
 
@@ -38,13 +38,25 @@ private[sparkzorder] final class KnownRecord(
   /** The changes of a run in shadow mode; empty for any other record. */
   val shadow: Seq[FolderChange] = if (record != null && record.makesShadow) record.changes else Nil
 
-  private val gone = ConcurrentHashMap.newKeySet[(String, String)]()
+  private val gone = ConcurrentHashMap.newKeySet[(String, String, Option[String])]()
+  @volatile private var hasPartial = false
 
-  /** True if an earlier read searched the whole table for the file and did not find it. */
-  def isGone(folder: String, name: String): Boolean = gone.contains(folder -> name)
+  /** True if an earlier read searched all that this user may list of the table, and did not find the file. */
+  def isGone(folder: String, name: String): Boolean =
+    gone.contains((folder, name, None)) || hasPartial && gone.contains((folder, name, Some(user)))
 
-  /** Remembers that a file was found nowhere, so that later reads do not search the whole table again. */
-  def markGone(folder: String, name: String): Unit = gone.add(folder -> name)
+  private def user: String = UserGroupInformation.getCurrentUser.getShortUserName
+
+  /**
+   * Remembers that a file was found nowhere, so that later reads do not search the whole table again.
+   *
+   * @param isPartial true if the search has left out directories that this user may not list: other users, who share this
+   *   record, may find the file there
+   */
+  def markGone(folder: String, name: String, isPartial: Boolean): Unit = {
+    gone.add((folder, name, if (isPartial) Some(user) else None))
+    if (isPartial) hasPartial = true
+  }
 
   private val published = ConcurrentHashMap.newKeySet[String]()
 
@@ -341,7 +353,7 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
       case Failure(e @ (_: ZOrderException | _: AccessControlException)) if done =>
         logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
         Some(KnownRecord(id.number, null))
-      case Failure(e) => throw e
+      case Failure(e) => state.readable(state.record(id.number))(_ => throw e)
     }
 
   private def idOf(s: FileStatus, number: Long): RecordId =

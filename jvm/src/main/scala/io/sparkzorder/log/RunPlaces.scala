@@ -90,7 +90,7 @@ private[sparkzorder] final class RunPlaces(
     if (copies.exists(_ == ChangeCopy.name(record.run, change.folder))) Here else Elsewhere
 
   private def search(): Map[String, String] =
-    RunPlaces.copies(state, list, _ == record.run, isStrict = !isReader)
+    RunPlaces.copies(state, list, _ == record.run, e => if (!isReader) throw e)
 }
 
 private[sparkzorder] object RunPlaces {
@@ -100,17 +100,21 @@ private[sparkzorder] object RunPlaces {
    * table.
    *
    * @param isWanted true for a run whose copies are wanted
-   * @param isStrict true to fail at a directory that this user may not list; otherwise the directory is left out
+   * @param denied called with the error for each directory that this user may not list; may throw it
    */
   def copies(
       state: StateDirectory,
       list: Path => Map[String, FileStatus],
       isWanted: String => Boolean = _ => true,
-      isStrict: Boolean = false): Map[String, String] = {
+      denied: Throwable => Unit = _ => ()): Map[String, String] = {
     def names(directory: Path) =
       try list(directory).keys
-      catch { case e if !isStrict && Directories.isDenied(e) => Nil }
-    val seen = state.runDirectories(isStrict).collect {
+      catch {
+        case e if Directories.isDenied(e) =>
+          denied(e)
+          Nil
+      }
+    val seen = state.runDirectories(denied).collect {
       case (run, folder, _) if isWanted(run) => run -> folder
     }.distinct
     ManyFiles.map(seen) { case (run, folder) =>

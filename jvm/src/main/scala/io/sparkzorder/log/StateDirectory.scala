@@ -71,7 +71,7 @@ private[sparkzorder] final class StateDirectory(
       fs.mkdirs(commits)
       fs.mkdirs(runs)
       // after a run of an administrator, the owner of the table must still be able to optimize and to drop it
-      if (isNew) Seq(home, commits, runs).foreach(Directories.giveToOwnerOf(fs, root, _))
+      if (isNew) Seq(runs, commits, home).foreach(Directories.giveToOwnerOf(fs, root, _))
     }
     val readme = new Path(home, "_README")
     if (!fs.exists(readme)) write(readme, StateDirectory.Readme.getBytes(UTF_8))
@@ -94,7 +94,18 @@ private[sparkzorder] final class StateDirectory(
 
   /** True when the run of record `number` is marked done. */
   def isDone(number: Long): Boolean =
-    content(done(number)).exists(mark => holds(number, new String(mark, UTF_8)))
+    readable(done(number))(content).exists(mark => holds(number, new String(mark, UTF_8)))
+
+  /**
+   * Only a user who may not list the records is like a reader without the extension. If the user may not read a single
+   * file of the records, the read fails: to pass over the file could hide rows.
+   */
+  private[log] def readable[T](path: Path)(body: Path => T): T =
+    try body(path)
+    catch {
+      case e if Directories.isDenied(e) =>
+        throw ZOrderErrors.stateUnreadable(path.toString, s"this user may not read it ($e)")
+    }
 
   /**
    * Marks the run of a record done.
@@ -205,15 +216,20 @@ private[sparkzorder] final class StateDirectory(
    * a table with its own `_zorder` is left out, and so is everything below it. So is a directory that this user may not
    * list: in a table with such a partition, users still work with the other partitions.
    *
-   * @param isStrict true to fail at a directory that this user may not list
+   * @param denied called with the error for each directory that this user may not list, by several threads; may throw it
    */
-  private[sparkzorder] def walk(isStrict: Boolean = false): Seq[(Path, Seq[FileStatus])] = {
+  private[sparkzorder] def walk(denied: Throwable => Unit =
+    _ => ()): Seq[(Path, Seq[FileStatus])] = {
     def below(level: Seq[Path]): Seq[(Path, Seq[FileStatus])] =
       if (level.isEmpty) Nil
       else {
         val listed = ManyFiles.map(level) { d =>
           try Some(d -> files(d))
-          catch { case e if !isStrict && d != root && Directories.isDenied(e) => None }
+          catch {
+            case e if d != root && Directories.isDenied(e) =>
+              denied(e)
+              None
+          }
         }
         val seen = listed.flatten.filterNot { case (d, there) =>
           d != root && there.exists(s => s.isDirectory && s.getPath.getName == StateDirectory.Name)
@@ -228,11 +244,11 @@ private[sparkzorder] final class StateDirectory(
    *
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_UNREADABLE if one of them is a link. Whoever may write
    *   in the table could let VACUUM delete the files of another directory by such a link
-   * @param isStrict as for [[walk]]
+   * @param denied as for [[walk]]
    */
   private[sparkzorder] def runDirectories(
-      isStrict: Boolean = false): Seq[(String, String, Path)] = for {
-    (folder, seen) <- walk(isStrict)
+      denied: Throwable => Unit = _ => ()): Seq[(String, String, Path)] = for {
+    (folder, seen) <- walk(denied)
     directory <- seen if directory.isDirectory
     run <- RunFolder.runOf(directory.getPath.getName)
   } yield (run, Paths.relative(root, folder), links.require(directory.getPath))
@@ -291,10 +307,6 @@ private[sparkzorder] final class StateDirectory(
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
         else throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
-      // Only a user who may not list the records is like a reader without the extension. To pass over a single record
-      // could hide rows.
-      case Failure(e) if Directories.isDenied(e) =>
-        throw ZOrderErrors.stateUnreadable(path.toString, s"this user may not read it ($e)")
       case Failure(e) => throw e
     }
 

@@ -170,6 +170,8 @@ private[snapshot] final class MovedFolders(
       isOfRun: Boolean)
 
   private val files = mutable.ArrayBuffer.empty[Missing]
+  // true when a search has left out a directory that this user may not list
+  @volatile private var isPartial = false
   private val underWay = mutable.HashMap.empty[(UnfinishedRun, String), FolderChange]
 
   /** Adds a missing new file of a published run. */
@@ -223,7 +225,7 @@ private[snapshot] final class MovedFolders(
       if (m.isOfRun) ofCopy(m)
       else byName.getOrElse(m.name, Nil).collectFirst { case (to, s) if m.is(s) => to }
     known.movedTo(folder).filter(isThere).orElse(found.filter(isThere)) match {
-      case None => known.markGone(folder, m.name)
+      case None => known.markGone(folder, m.name, isPartial)
       case Some(to) =>
         known.markMoved(folder, to)
         if (!isListed(to)) {
@@ -239,7 +241,7 @@ private[snapshot] final class MovedFolders(
 
   // two searches, because a single search may miss a folder that is renamed while other folders are listed
   private lazy val copies: Map[String, String] = {
-    def seen = RunPlaces.copies(state, present.in)
+    def seen = RunPlaces.copies(state, present.in, denied = _ => isPartial = true)
     seen ++ seen
   }
 
@@ -247,7 +249,7 @@ private[snapshot] final class MovedFolders(
   private lazy val byName: Map[String, Seq[(String, FileStatus)]] = {
     val names = files.filterNot(_.isOfRun).map(_.name).toSet
     val seen = for {
-      (folder, there) <- state.walk()
+      (folder, there) <- state.walk(_ => isPartial = true)
       file <- there if file.isFile && names(file.getPath.getName)
     } yield Paths.relative(state.root, folder) -> file
     seen.groupBy(_._2.getPath.getName)

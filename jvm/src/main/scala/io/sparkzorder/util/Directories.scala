@@ -9,6 +9,7 @@ import java.nio.file.{
   DirectoryNotEmptyException,
   FileAlreadyExistsException => NioFileExists,
   Files,
+  LinkOption,
   NoSuchFileException
 }
 import java.nio.file.attribute.{PosixFileAttributes, PosixFileAttributeView, PosixFilePermissions}
@@ -81,7 +82,11 @@ private[sparkzorder] object Directories extends Logging {
       if (RawFiles.isLocal(fs)) {
         val (from, to) = (RawFiles.local(model), RawFiles.local(directory))
         val wanted = Files.readAttributes(from, classOf[PosixFileAttributes])
-        val view = Files.getFileAttributeView(to, classOf[PosixFileAttributeView])
+        // a user may have put a link there, and must not get the target of the link
+        val view = Files.getFileAttributeView(
+          to,
+          classOf[PosixFileAttributeView],
+          LinkOption.NOFOLLOW_LINKS)
         view.setGroup(wanted.group)
         view.setOwner(wanted.owner)
       } else {
@@ -90,10 +95,17 @@ private[sparkzorder] object Directories extends Logging {
       }
     } catch { case _: IOException | _: UnsupportedOperationException => () }
 
+  /** Like [[make]]; a superuser also gives the directory to the owner of its parent. */
+  def makeOwned(fs: FileSystem, directory: Path, conf: Configuration): Unit = {
+    val isNew = !fs.exists(directory)
+    make(fs, directory, conf)
+    if (isNew) giveToOwnerOf(fs, directory.getParent, directory)
+  }
+
   /** Makes a directory with the permissions of its parent, unless it exists. The parent is not made. */
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     if (!fs.exists(directory)) {
-      make(fs, directory, conf)
+      makeOwned(fs, directory, conf)
       // this fails if another user has created the directory first: only its owner may change the bits
       try copyBits(fs, directory.getParent, directory)
       catch { case _: IOException => () }

@@ -139,15 +139,16 @@ private[sparkzorder] object ExclusiveFile {
     }
 
   /**
-   * Lets those read and write a file who may read and write its directory. Hadoop makes directories by its own umask,
-   * and a process with a stricter umask would put files into an open directory that nobody else can read. All queries
-   * of other users would fail at such a record.
+   * Lets those read and write a file who may read and write its directory, too. Hadoop makes directories by its own
+   * umask, and a process with a stricter umask would put files into an open directory that nobody else can read. All
+   * queries of other users would fail at such a record. No right is taken: the directory of a run is opened later.
    */
   private def openLikeDirectory(file: LocalPath): Unit =
     try {
       val own = Files.getPosixFilePermissions(file)
       val wanted = Files.getPosixFilePermissions(file.getParent)
       wanted.removeIf(_.name.endsWith("_EXECUTE"))
+      wanted.addAll(own)
       if (own != wanted) { val _ = Files.setPosixFilePermissions(file, wanted) }
     } catch { case _: IOException | _: UnsupportedOperationException => () }
 

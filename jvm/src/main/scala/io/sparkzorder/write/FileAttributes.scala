@@ -4,7 +4,7 @@
 package io.sparkzorder.write
 
 import java.io.IOException
-import java.nio.file.{Files, Path => LocalPath, Paths => LocalPaths}
+import java.nio.file.{Files, LinkOption, Path => LocalPath, Paths => LocalPaths}
 import java.nio.file.attribute.{PosixFileAttributes, PosixFileAttributeView, PosixFilePermissions}
 
 import scala.collection.JavaConverters._
@@ -152,8 +152,13 @@ private[sparkzorder] object LocalAttributes {
     val permissions =
       PosixFilePermissions.fromString(bits.toString.take(9).replaceAll("[tT]$", "x"))
     if (has.permissions != permissions) view.setPermissions(permissions)
+    // A superuser may give any file away, so a link that somebody has put here must not be followed.
+    val own = Files.getFileAttributeView(
+      local(path),
+      classOf[PosixFileAttributeView],
+      LinkOption.NOFOLLOW_LINKS)
     wanted.owner.filter(_ != has.owner.getName).foreach(o =>
-      ifAllowed(view.setOwner(names.lookupPrincipalByName(o))))
+      ifAllowed(own.setOwner(names.lookupPrincipalByName(o))))
   }
 
   /**

@@ -3,7 +3,8 @@
 
 package io.sparkzorder.commands.history
 
-import java.io.IOException
+import java.io.{InterruptedIOException, IOException}
+import java.nio.channels.ClosedByInterruptException
 import java.sql.Timestamp
 import java.util.concurrent.TimeUnit
 
@@ -109,9 +110,13 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val asked = hours.map(TimeUnit.HOURS.toMillis)
     val retainMs = asked.getOrElse(table.settings(Settings.Retention))
     val found = new Leftovers(table.state, nowMs)
+    def isOver(l: Leftover) = l.kind.stays || found.isOver(l, retainMs)
+    // Of runs with an intent, RETAIN 0 looks at no time. The other directories and files may belong to a run that began
+    // after the intents were read, an UNDO for example, whose directory has the only copies of rows for a moment. They
+    // go only if they are older than this statement.
     found.expired(asked) ++ found.conflicts ++
-      (found.uncommitted ++ found.unreferenced ++ found.temporary)
-        .filter(l => l.kind.stays || asked.contains(0L) || found.isOver(l, retainMs))
+      found.uncommitted.filter(l => asked.contains(0L) || isOver(l)) ++
+      (found.unreferenced ++ found.temporary).filter(isOver)
   }
 }
 
@@ -140,6 +145,8 @@ private[history] final class LaterFailures extends Logging {
   def after[T](otherwise: T)(body: => T): T =
     try body
     catch {
+      // a user has cancelled the statement
+      case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
       case e: IOException =>
         logWarning(s"going on after a failure, which this statement reports at its end: $e")
         first.fold { first = Some(e) }(f => if (f ne e) f.addSuppressed(e))

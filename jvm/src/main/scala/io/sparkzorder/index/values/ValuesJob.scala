@@ -27,7 +27,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.cluster.InputFrame
 import io.sparkzorder.conf.PinnedSession
 import io.sparkzorder.table.{DataFormat, TableFiles}
-import io.sparkzorder.util.{ExclusiveFile, RawFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, RawFiles}
 
 /**
  * A column whose values are read.
@@ -102,7 +102,10 @@ private[sparkzorder] final class ValuesJob(
       // if the table was overwritten meanwhile, its directory must not be created again
       if (!fs.exists(directory.getParent))
         throw new FileNotFoundException(s"${directory.getParent}")
-      paths.foreach(fs.mkdirs(_))
+      paths.foreach { p =>
+        fs.mkdirs(p)
+        Directories.giveToOwnerOf(fs, directory.getParent, p)
+      }
       val results = runJob(listed, files, drafts)
       val counts = results.flatMap(_.counts).head
       val shards = results.flatMap(_.shard).toMap

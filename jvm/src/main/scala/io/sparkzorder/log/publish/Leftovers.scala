@@ -13,7 +13,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import io.sparkzorder.log._
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.FooterReader
-import io.sparkzorder.util.{ManyFiles, Paths}
+import io.sparkzorder.util.{Directories, ManyFiles, Paths}
 import io.sparkzorder.util.DeepRecursion.forall
 
 /**
@@ -64,18 +64,20 @@ private[sparkzorder] final class Leftovers(
     // the time of the record first: most runs are younger, and then no file of theirs is looked at
     val runs = ManyFiles.map(committed.filter(isExpired)) { run =>
       published(run).filter(r => isExpired(r) && !state.hasConflict(r.number))
-        .map(r => r -> directories(Leftover.Retained, r.intent))
+        .map(r => r -> openDirectories(Leftover.Retained, r.intent))
     }.flatten
     runs.flatMap { case (run, own) =>
-      val (proven, unproven) = own.partition {
-        case (folder, d) => isProven(folder, d.path, run.record, run.number)
-      }
+      val open =
+        own.flatten.flatten.map(d => d -> ifOpen(isProven(d._1, d._2.path, run.record, run.number)))
+      val proven = open.collect { case (d, Some(true)) => d }
+      val unproven = open.collect { case (d, Some(false)) => d }
+      // a directory that this user may not enter is left to another user, and the intent stays for that user
+      val isWhole = unproven.isEmpty && own.forall(_.isDefined) && open.forall(_._2.isDefined)
       def together(kind: Leftover.Kind, parts: Seq[(String, Leftover)]) =
-        of(kind, run.file, run.intent, parts.map(_._2), isWhole = unproven.isEmpty)
-          .copy(sinceMs = run.sinceMs)
+        of(kind, run.file, run.intent, parts.map(_._2), isWhole).copy(sinceMs = run.sinceMs)
       // a run that keeps no file yields a leftover, too, by which its intent is removed
       val retained =
-        if (proven.isEmpty && unproven.nonEmpty) None
+        if (proven.isEmpty && !isWhole) None
         else Some(together(Leftover.Retained, proven))
       val rest = if (unproven.isEmpty) None else Some(together(Leftover.Unproven, unproven))
       retained ++ rest
@@ -149,11 +151,21 @@ private[sparkzorder] final class Leftovers(
     ChangeCopy.of(run, state.openByName(path).keys).headOption
       .flatMap(n => ChangeCopy.read(state, new Path(path, n)))
 
-  /** The existing hidden directories of a run, each with its folder. */
+  /** The existing hidden directories of a run that this user may enter, each with its folder. */
   private def directories(kind: Leftover.Kind, intent: Intent): Seq[(String, Leftover)] =
+    openDirectories(kind, intent).flatten.flatten
+
+  /** For each folder of a run, its existing hidden directories; None for a folder that this user may not enter. */
+  private def openDirectories(
+      kind: Leftover.Kind,
+      intent: Intent): Seq[Option[Seq[(String, Leftover)]]] =
     ManyFiles.map(intent.folders) { f =>
-      state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _)
-    }.flatten
+      ifOpen(state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _))
+    }
+
+  private def ifOpen[T](look: => T): Option[T] =
+    try Some(look)
+    catch { case e if Directories.isDenied(e) => None }
 
   /** @param file the file of the intent */
   private def of(

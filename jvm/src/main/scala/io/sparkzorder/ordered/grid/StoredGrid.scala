@@ -129,7 +129,7 @@ private[sparkzorder] final class GridStore(root: Path, conf: Configuration) exte
       val bytes = GridCodec.write(grid)
       if (state.fs.exists(state.home)) {
         // a directory whose parent was removed meanwhile is not made
-        Directories.make(state.fs, directory, conf)
+        Directories.makeOwned(state.fs, directory, conf)
         ExclusiveFile.replace(state.fs, file, bytes, conf)
       }
     } catch {
@@ -188,7 +188,7 @@ private[sparkzorder] class PlanStore(
   protected def write(id: String, regions: FolderGrid): Unit =
     try {
       state.create()
-      Directories.make(state.fs, file(id).getParent, conf)
+      Directories.makeOwned(state.fs, file(id).getParent, conf)
       val thin = ThinGrid.of(regions, PlanStore.Bounds)
       val grid = StoredGrid(columns, types, Map.empty, thin, StoredGrid.UnknownRatio)
       ExclusiveFile.create(state.fs, file(id), id, GridCodec.write(grid), conf)

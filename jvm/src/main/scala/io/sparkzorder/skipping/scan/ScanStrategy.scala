@@ -43,7 +43,7 @@ private[sparkzorder] object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
     case ReturnAnswer(root) =>
-      ShownNames.mark(root)
+      if (Settings.ofSession(Settings.Enabled)) ShownNames.mark(root)
       Nil
     case ScanOperation(_, _, filters, scan: LogicalRelation)
         if Settings.ofSession(Settings.Enabled) && canIndex(scan) =>

@@ -68,24 +68,33 @@ private object NullKeys {
    */
   private final case class Keys(map: Seq[String], leaf: Seq[String], entry: Int)
 
-  private def keysIn(schema: MessageType): Seq[Keys] = keysIn(schema, schema, Nil)
+  private def keysIn(schema: MessageType): Seq[Keys] = keysIn(schema, schema, Nil, isMap = false)
 
-  private def keysIn(schema: MessageType, group: GroupType, path: Seq[String]): Seq[Keys] =
-    group.getFields.asScala.toSeq.filterNot(_.isPrimitive).flatMap { t =>
+  /** @param isMap true for a map, whose entries may have the annotation of a map, too, in files of old writers */
+  private def keysIn(
+      schema: MessageType,
+      group: GroupType,
+      path: Seq[String],
+      isMap: Boolean): Seq[Keys] =
+    group.getFields.asScala.toSeq.filterNot(_.isPrimitive).map(_.asGroupType).flatMap { t =>
       val at = path :+ t.getName
-      keysOf(schema, t.asGroupType, at).toSeq ++ keysIn(schema, t.asGroupType, at)
+      val keys = if (isMap) None else keysOf(schema, t, at)
+      keys.toSeq ++ keysIn(schema, t, at, isMap = !isMap && isAnnotated(t))
     }
 
+  private def isAnnotated(group: GroupType): Boolean = group.getLogicalTypeAnnotation match {
+    case _: MapLogicalTypeAnnotation | _: MapKeyValueTypeAnnotation => true
+    case _ => false
+  }
+
   private def keysOf(schema: MessageType, map: GroupType, path: Seq[String]): Option[Keys] =
-    map.getLogicalTypeAnnotation match {
-      case _: MapLogicalTypeAnnotation | _: MapKeyValueTypeAnnotation
-          if !map.getType(0).isPrimitive =>
-        val entries = map.getType(0).asGroupType
-        val key = entries.getType(0)
-        val at = path :+ entries.getName
-        if (key.isRepetition(Repetition.REQUIRED)) None
-        else Some(Keys(path, at ++ firstLeaf(key), schema.getMaxDefinitionLevel(at: _*)))
-      case _ => None
+    if (!isAnnotated(map) || map.getType(0).isPrimitive) None
+    else {
+      val entries = map.getType(0).asGroupType
+      val key = entries.getType(0)
+      val at = path :+ entries.getName
+      if (key.isRepetition(Repetition.REQUIRED)) None
+      else Some(Keys(path, at ++ firstLeaf(key), schema.getMaxDefinitionLevel(at: _*)))
     }
 
   private def firstLeaf(t: Type): Seq[String] =

@@ -119,9 +119,9 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
    * committed, so if this user may not do so, in a partition of another user, for example, a later run of another user
    * does.
    */
-  def removeExpired(): Unit = ifAllowed {
-    new Retention(table.state).removeExpired(startMs)
-    new Checkpoints(table.state, startMs).writeIfDue()
+  def removeExpired(): Unit = {
+    ifAllowed(new Retention(table.state).removeExpired(startMs))
+    ifAllowed(new Checkpoints(table.state, startMs).writeIfDue())
   }
 
   /** Deletes retained files whose time is over now. */

@@ -15,6 +15,7 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.Row
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.{Cleanup, Leftover, UndoClaim}
 import io.sparkzorder.util.Directories
@@ -34,6 +35,25 @@ class UndoRaceSuite extends UndoTestBase {
 
     def takeLate(from: String): Unit = folders.foreach { f =>
       Directories.drain(state.fs, state.own(f, from), state.own(f, late), conf)
+    }
+  }
+
+  test("an UNDO that begins while VACUUM without retention searches, and is killed: all rows") {
+    withOptimized { (table, _, _) =>
+      val rows = bag(read(table))
+      for (k <- 0 to 6) withCopy(table) { dir =>
+        var begun = false
+        FaultyFileSystem.withHook { (operation, path) =>
+          // the search through all folders begins with the root; VACUUM has read intents and records before
+          if (!begun && operation == "list" && path.toUri.getPath == dir.getAbsolutePath) {
+            begun = true
+            val _ = killedAt(k)(isPublishing)(sql(s"UNDO LAYOUT ${faulty(dir)}").collect())
+          }
+        }(Try(sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect()))
+        assert(begun && bag(read(dir)) === rows, s"killed at $k")
+        sql(s"RECOVER LAYOUT '$dir'").collect()
+        assert(bag(read(dir)) === rows, s"killed at $k")
+      }
     }
   }
 
