@@ -15,7 +15,7 @@ import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderException
-import io.sparkzorder.util.{Etags, ManyFiles, RawFiles}
+import io.sparkzorder.util.{Directories, Etags, ManyFiles, RawFiles}
 
 /**
  * A committed record in the memory of a reader, with what the reader has found out about its files. A
@@ -299,7 +299,8 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     now.records.find(_._1.number == c.id.number + 1).exists { case (id, _) =>
       Try(seen.record(id).fold(state.read(id.number))(_.record)) match {
         case Success(record) => record == null || record.run == c.content.next
-        case Failure(_: ZOrderException) => state.status(state.record(id.number)).isDefined
+        case Failure(e) if e.isInstanceOf[ZOrderException] || Directories.isDenied(e) =>
+          state.status(state.record(id.number)).isDefined
         case Failure(e) => throw e
       }
     }

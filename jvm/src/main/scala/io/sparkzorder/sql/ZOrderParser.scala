@@ -186,8 +186,8 @@ private object ZOrderParser {
     }
 
   /**
-   * True for `VACUUM LAYOUT LITE` and `VACUUM LAYOUT FULL`, also with RETAIN or DRY RUN. Delta has such a statement for a
-   * table called `layout`. For ours, a table called `lite` or `full` stands in backquotes or has its database before it.
+   * True for `VACUUM LAYOUT LITE` and `VACUUM LAYOUT FULL`, also with RETAIN or DRY RUN. Delta has such a statement for
+   * a table called `layout`. For ours, a table called `lite` or `full` stands in backquotes or after its database.
    */
   def mayBeOfDelta(words: Seq[Token]): Boolean = words.map(upper).toList match {
     case "VACUUM" :: "LAYOUT" :: ("LITE" | "FULL") :: rest => rest.headOption.forall(_ != ".")

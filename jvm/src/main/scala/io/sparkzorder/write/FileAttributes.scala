@@ -143,7 +143,11 @@ private[sparkzorder] object LocalAttributes {
 
   /** @param ifAllowed runs a change that the process may not be allowed to make */
   def write(path: Path, wanted: Protection, ifAllowed: (=> Unit) => Unit): Unit = {
-    val view = Files.getFileAttributeView(local(path), classOf[PosixFileAttributeView])
+    // A superuser may change any file, so a link that somebody has put here must not be followed.
+    val view = Files.getFileAttributeView(
+      local(path),
+      classOf[PosixFileAttributeView],
+      LinkOption.NOFOLLOW_LINKS)
     val has = view.readAttributes()
     val names = local(path).getFileSystem.getUserPrincipalLookupService
     wanted.group.filter(_ != has.group.getName).foreach(g =>
@@ -152,13 +156,8 @@ private[sparkzorder] object LocalAttributes {
     val permissions =
       PosixFilePermissions.fromString(bits.toString.take(9).replaceAll("[tT]$", "x"))
     if (has.permissions != permissions) view.setPermissions(permissions)
-    // A superuser may give any file away, so a link that somebody has put here must not be followed.
-    val own = Files.getFileAttributeView(
-      local(path),
-      classOf[PosixFileAttributeView],
-      LinkOption.NOFOLLOW_LINKS)
     wanted.owner.filter(_ != has.owner.getName).foreach(o =>
-      ifAllowed(own.setOwner(names.lookupPrincipalByName(o))))
+      ifAllowed(view.setOwner(names.lookupPrincipalByName(o))))
   }
 
   /**

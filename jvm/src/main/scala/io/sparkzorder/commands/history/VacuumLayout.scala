@@ -4,6 +4,7 @@
 package io.sparkzorder.commands.history
 
 import java.io.{InterruptedIOException, IOException}
+import java.net.SocketTimeoutException
 import java.nio.channels.ClosedByInterruptException
 import java.sql.Timestamp
 import java.util.concurrent.TimeUnit
@@ -111,9 +112,8 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val retainMs = asked.getOrElse(table.settings(Settings.Retention))
     val found = new Leftovers(table.state, nowMs)
     def isOver(l: Leftover) = l.kind.stays || found.isOver(l, retainMs)
-    // Of runs with an intent, RETAIN 0 looks at no time. The other directories and files may belong to a run that began
-    // after the intents were read, an UNDO for example, whose directory has the only copies of rows for a moment. They
-    // go only if they are older than this statement.
+    // Of runs with an intent, RETAIN 0 looks at no time. Another statement may be writing the other directories and files
+    // now, so they go only if they are older than this statement.
     found.expired(asked) ++ found.conflicts ++
       found.uncommitted.filter(l => asked.contains(0L) || isOver(l)) ++
       (found.unreferenced ++ found.temporary).filter(isOver)
@@ -146,7 +146,8 @@ private[history] final class LaterFailures extends Logging {
     try body
     catch {
       // a user has cancelled the statement
-      case e @ (_: InterruptedIOException | _: ClosedByInterruptException) => throw e
+      case e @ (_: InterruptedIOException | _: ClosedByInterruptException)
+          if !e.isInstanceOf[SocketTimeoutException] => throw e
       case e: IOException =>
         logWarning(s"going on after a failure, which this statement reports at its end: $e")
         first.fold { first = Some(e) }(f => if (f ne e) f.addSuppressed(e))

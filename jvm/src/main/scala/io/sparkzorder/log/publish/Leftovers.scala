@@ -4,6 +4,7 @@
 package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
+import java.nio.file.Files
 
 import scala.collection.mutable
 import scala.util.control.TailCalls.{done, tailcall, TailRec}
@@ -13,7 +14,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 import io.sparkzorder.log._
 import io.sparkzorder.table.{DataFile, DataFormat}
 import io.sparkzorder.table.stats.FooterReader
-import io.sparkzorder.util.{Directories, ManyFiles, Paths}
+import io.sparkzorder.util.{Directories, ManyFiles, Paths, RawFiles}
 import io.sparkzorder.util.DeepRecursion.forall
 
 /**
@@ -112,13 +113,21 @@ private[sparkzorder] final class Leftovers(
    * the intent was deleted. This method lists every folder of the table.
    */
   def unreferenced: Seq[Leftover] = {
+    val found = state.runDirectories()
+    // A run writes its intent before it makes a directory. So these are the runs that have begun since this object has
+    // read the intents, and an UNDO among them may have claimed the files of an earlier run.
+    val known = intents.map(_._2.run).toSet
+    val begun = intentStore.all().map(_._2).filterNot(i => known(i.run))
+    val isBusy = begun.flatMap(i => i.undone.toSeq :+ i.run).toSet
     val named = intents.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
     val unfinished = log.unfinished.map(_._2.run).toSet
     // a shadow may be in force although somebody has removed its intent
     def mayBeInForce(run: String, folder: String) =
       log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))
-    state.runDirectories().filterNot { case (run, folder, _) =>
-      named(run -> folder) || unfinished(run) || claimed(run) || mayBeInForce(run, folder)
+    found.filterNot { case (run, folder, _) =>
+      named(run -> folder) || isBusy(run) || unfinished(run) || claimed(run) || mayBeInForce(
+        run,
+        folder)
     }.flatMap { case (run, folder, path) => directory(kindOf(run, folder, path), path, run) }
   }
 
@@ -160,8 +169,15 @@ private[sparkzorder] final class Leftovers(
       kind: Leftover.Kind,
       intent: Intent): Seq[Option[Seq[(String, Leftover)]]] =
     ManyFiles.map(intent.folders) { f =>
-      ifOpen(state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _))
+      // on local disk, what lies in a directory that this user may not enter looks as if it did not exist
+      if (isClosed(state.folder(f))) None
+      else ifOpen(state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _))
     }
+
+  private def isClosed(folder: Path): Boolean = RawFiles.isLocal(state.fs) && {
+    val local = RawFiles.local(folder)
+    Files.isDirectory(local) && !Files.isExecutable(local)
+  }
 
   private def ifOpen[T](look: => T): Option[T] =
     try Some(look)

@@ -163,6 +163,12 @@ private object CommittedOverlay extends Logging {
   private val Warned = ConcurrentHashMap.newKeySet[Path]()
   private val MaxWarned = 1000
 
+  private def mayList(state: StateDirectory): Boolean =
+    try {
+      state.files(state.commits)
+      true
+    } catch { case e if Directories.isDenied(e) => false }
+
   /**
    * The records of a table. None if this user may not list them: then a query reads what readers without the extension
    * read. On an object store, a user may not even be allowed to ask whether a table has records.
@@ -170,6 +176,11 @@ private object CommittedOverlay extends Logging {
   def logOf(state: StateDirectory): Option[TableLog] =
     try Some(TableLog.read(state))
     catch {
+      // To pass over a single file could hide rows, so only the listing counts.
+      case e if Directories.isDenied(e) && mayList(state) =>
+        throw ZOrderErrors.stateUnreadable(
+          state.commits.toString,
+          s"this user may not read a file in it ($e)")
       case e if Directories.isDenied(e) =>
         if (Warned.size < MaxWarned && Warned.add(state.root)) {
           logWarning(

@@ -9,7 +9,7 @@ import java.nio.file.attribute.{PosixFilePermission, PosixFilePermissions}
 import java.util.UUID
 
 import scala.collection.mutable
-import scala.util.Try
+import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.Path
 import org.apache.hadoop.security.AccessControlException
@@ -154,6 +154,25 @@ class PermissionsSuite extends FaultyTables {
       sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
       sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
       denying(isBelow("_zorder"))(assert(readPartition(dir, 0) === expected))
+    }
+  }
+
+  test("who may list the records, and not read one of them: all rows, or an error") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val expected = readPartition(dir, 0)
+      for (k <- Seq(1, 3); name <- Seq("_1", "_2", "_1_done")) withCopy(dir) { copy =>
+        assert(killedAt(k)(isPublishing)(
+          sql(s"OPTIMIZE ${faulty(copy)} FULL ZORDER BY b").collect())._2)
+        // no record of this copy is in memory
+        withCopy(copy) { other =>
+          denying(_.getName == name, Set("open"))(Try(readPartition(other, 0))) match {
+            case Success(rows) => assert(rows === expected, s"$name after $k")
+            case Failure(e) => assert(e.getMessage.contains("ZORDER_STATE_UNREADABLE"), e)
+          }
+        }
+      }
     }
   }
 
