@@ -136,6 +136,12 @@ private[sparkzorder] final class StateDirectory(
     if (!hasConflict(number)) write(conflict(number), Array.emptyByteArray)
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
+  /** The same for many records, by one listing. */
+  def conflicts(): Long => Boolean = {
+    val names = files(commits).map(_.getPath.getName).toSet
+    number => names(conflict(number).getName)
+  }
+
   /**
    * True while record `number` exists and is that of the run. Another program that overwrites the whole table
    * removes the record.

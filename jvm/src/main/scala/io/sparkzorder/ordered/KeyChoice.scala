@@ -114,7 +114,7 @@ private[ordered] final class KeyChoice(
           Seq(DeclaredKey(place, Settings.WriteSort, s"$clause, by the grid; $note$why")),
           None)
       case None =>
-        val expected = files.fold("some")(f => f"about $f%.0f")
+        val expected = files.fold("some")(f => s"about ${math.round(f)}")
         key(
           place,
           Settings.WriteCells,

@@ -86,17 +86,14 @@ private[sparkzorder] object FileChecks {
 
   private def isNamedByValues(files: TableFiles, folder: Folder, zone: ZoneId): Boolean = {
     val columns = files.partitionSchema
-    PartitionNames.texts(
-      columns,
-      files.root,
-      folder.path).exists(_.zip(columns).zipWithIndex.forall {
-      case ((text, column), i) =>
-        val value = folder.values.get(i, column.dataType)
-        Try(PartitioningUtils.castPartValueToDesiredType(column.dataType, text, zone)).toOption
-          .exists { named =>
-            if (named == null || value == null) named == value
-            else TypeUtils.getInterpretedOrdering(column.dataType).equiv(named, value)
-          }
+    val texts = PartitionNames.texts(columns, files.root, folder.path)
+    texts.exists(_.zip(columns).zipWithIndex.forall { case ((text, column), i) =>
+      val value = folder.values.get(i, column.dataType)
+      Try(PartitioningUtils.castPartValueToDesiredType(column.dataType, text, zone)).toOption
+        .exists { named =>
+          if (named == null || value == null) named == value
+          else TypeUtils.getInterpretedOrdering(column.dataType).equiv(named, value)
+        }
     })
   }
 

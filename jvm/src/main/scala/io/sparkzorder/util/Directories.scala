@@ -56,7 +56,16 @@ private[sparkzorder] object Directories extends Logging {
    * Makes a directory, unless it exists. Makes nothing if the parent is missing, except on an object store, where a
    * directory is only the beginning of names.
    */
-  def make(fs: FileSystem, directory: Path, conf: Configuration): Unit =
+  def make(fs: FileSystem, directory: Path, conf: Configuration): Unit = {
+    val _ = isMade(fs, directory, conf)
+  }
+
+  /** Like [[make]]; a superuser also gives a new directory to the owner of its parent. */
+  def makeOwned(fs: FileSystem, directory: Path, conf: Configuration): Unit =
+    if (isMade(fs, directory, conf)) giveToOwnerOf(fs, directory.getParent, directory)
+
+  /** Makes a directory; false if it exists or if its parent is missing. */
+  private def isMade(fs: FileSystem, directory: Path, conf: Configuration): Boolean =
     try {
       if (ObjectStore.isOne(fs)) fs.mkdirs(directory)
       else if (RawFiles.isLocal(fs)) Files.createDirectory(RawFiles.local(directory))
@@ -64,9 +73,11 @@ private[sparkzorder] object Directories extends Logging {
         FileContext.getFileContext(directory.toUri, conf)
           .mkdir(directory, FsPermission.getDirDefault, false)
       }
+      true
     } catch {
-      case _: NioFileExists | _: FileAlreadyExistsException => ()
-      case _: NoSuchFileException | _: FileNotFoundException | _: ParentNotDirectoryException => ()
+      case _: NioFileExists | _: FileAlreadyExistsException => false
+      case _: NoSuchFileException | _: FileNotFoundException | _: ParentNotDirectoryException =>
+        false
     }
 
   /** True for the error of an operation for which the user has no permission. */
@@ -76,31 +87,28 @@ private[sparkzorder] object Directories extends Logging {
     case _ => false
   }
 
-  /** Gives a directory the owner and the group of `model`, if this user may; as a rule only a superuser may. */
+  /**
+   * Gives a directory the owner and the group of `model`, if this user may; as a rule only a superuser may. Does nothing
+   * on an object store, which has no owners of directories.
+   */
   def giveToOwnerOf(fs: FileSystem, model: Path, directory: Path): Unit =
-    try {
-      if (RawFiles.isLocal(fs)) {
-        val (from, to) = (RawFiles.local(model), RawFiles.local(directory))
-        val wanted = Files.readAttributes(from, classOf[PosixFileAttributes])
-        // a user may have put a link there, and must not get the target of the link
-        val view = Files.getFileAttributeView(
-          to,
-          classOf[PosixFileAttributeView],
-          LinkOption.NOFOLLOW_LINKS)
-        view.setGroup(wanted.group)
-        view.setOwner(wanted.owner)
-      } else {
-        val wanted = fs.getFileStatus(model)
-        fs.setOwner(directory, wanted.getOwner, wanted.getGroup)
-      }
-    } catch { case _: IOException | _: UnsupportedOperationException => () }
-
-  /** Like [[make]]; a superuser also gives the directory to the owner of its parent. */
-  def makeOwned(fs: FileSystem, directory: Path, conf: Configuration): Unit = {
-    val isNew = !fs.exists(directory)
-    make(fs, directory, conf)
-    if (isNew) giveToOwnerOf(fs, directory.getParent, directory)
-  }
+    if (!ObjectStore.isOne(fs))
+      try {
+        if (RawFiles.isLocal(fs)) {
+          val (from, to) = (RawFiles.local(model), RawFiles.local(directory))
+          val wanted = Files.readAttributes(from, classOf[PosixFileAttributes])
+          // a user may have put a link there, and must not get the target of the link
+          val view = Files.getFileAttributeView(
+            to,
+            classOf[PosixFileAttributeView],
+            LinkOption.NOFOLLOW_LINKS)
+          view.setGroup(wanted.group)
+          view.setOwner(wanted.owner)
+        } else {
+          val wanted = fs.getFileStatus(model)
+          fs.setOwner(directory, wanted.getOwner, wanted.getGroup)
+        }
+      } catch { case _: IOException | _: UnsupportedOperationException => () }
 
   /** Makes a directory with the permissions of its parent, unless it exists. The parent is not made. */
   def makeLikeParent(fs: FileSystem, directory: Path, conf: Configuration): Unit =

@@ -130,7 +130,7 @@ private object FileAttributes {
  * Reads and writes permissions on local disk with `java.nio`, because Hadoop's local file system
  * starts a program for each file. Access control lists on local disk are ignored.
  */
-private[sparkzorder] object LocalAttributes {
+private[write] object LocalAttributes {
 
   def read(path: Path): Protection = {
     val own = Files.readAttributes(local(path), classOf[PosixFileAttributes])

@@ -6,7 +6,6 @@ package io.sparkzorder.write
 import java.io.{FileNotFoundException, IOException}
 import java.lang.reflect.InvocationTargetException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Locale
 
 import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
@@ -25,7 +24,7 @@ import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
 import org.apache.spark.sql.sparkzorder.{SparkLine, SparkPrivate}
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
 
-import io.sparkzorder.util.{Durable, InExistingFolders, RawFiles}
+import io.sparkzorder.util.{Digits, Durable, InExistingFolders, RawFiles}
 
 /**
  * Files that a job wrote.
@@ -137,8 +136,8 @@ private[sparkzorder] trait FilePlaces extends Serializable {
 
 private[sparkzorder] object FilePlaces {
 
-  /** The beginning of the name of a file. Without a locale, Java formats the digits of the locale of the JVM. */
-  def part(file: Int): String = "part-%05d".formatLocal(Locale.ROOT, file)
+  /** The beginning of the name of a file. */
+  def part(file: Int): String = s"part-${Digits.padded(file, 5)}"
 }
 
 /**

@@ -17,7 +17,7 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 import io.sparkzorder.skipping.dynamic.{BothAdaptive, DynamicFuzzSuite, RandomStarSuite}
-import io.sparkzorder.skipping.scan.Neighbour
+import io.sparkzorder.skipping.scan.{Neighbour, ShownNamesSuite}
 
 /** Does what accelerators do to scans: it knows Spark's scan by its class, and asks for files while it plans. */
 class StandInExtensions extends (SparkSessionExtensions => Unit) {
@@ -85,6 +85,10 @@ class StandInSuite extends StandInTests with BothAdaptive {
 /** A suite of one extension alone, which holds for two. */
 @Slow
 class StandInRandomStarSuite extends RandomStarSuite with StandIn
+
+/** The listing is made while the accelerator plans. */
+@Slow
+class StandInShownNamesSuite extends ShownNamesSuite with StandIn
 
 /** Random queries, whose scans all take keys from a second run of the other side. */
 @Slow

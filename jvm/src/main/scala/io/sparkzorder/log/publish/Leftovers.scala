@@ -87,9 +87,8 @@ private[sparkzorder] final class Leftovers(
 
   /** The files that runs with a conflict replaced; they are kept until a user deletes them. */
   def conflicts: Seq[Leftover] = {
-    val marked = state.files(state.commits).map(_.getPath.getName).filter(_.endsWith("_conflict"))
-      .flatMap(name => LogFiles.numberOf(name.stripSuffix("_conflict"))).toSet
-    ManyFiles.map(committed.filter(run => marked(run.number)))(published).flatten.map { run =>
+    val hasConflict = state.conflicts()
+    ManyFiles.map(committed.filter(run => hasConflict(run.number)))(published).flatten.map { run =>
       val own = directories(Leftover.Conflict, run.intent).map(_._2)
       of(Leftover.Conflict, run.file, run.intent, own).copy(sinceMs = run.sinceMs)
     }.filter(_.directories.nonEmpty)
@@ -124,10 +123,10 @@ private[sparkzorder] final class Leftovers(
     // a shadow may be in force although somebody has removed its intent
     def mayBeInForce(run: String, folder: String) =
       log.shadows.folders.get(folder).exists(_.exists(_.known.record.run == run))
+    def isOfOther(run: String, folder: String) =
+      named(run -> folder) || isBusy(run) || claimed(run) || mayBeInForce(run, folder)
     found.filterNot { case (run, folder, _) =>
-      named(run -> folder) || isBusy(run) || unfinished(run) || claimed(run) || mayBeInForce(
-        run,
-        folder)
+      unfinished(run) || isOfOther(run, folder)
     }.flatMap { case (run, folder, path) => directory(kindOf(run, folder, path), path, run) }
   }
 

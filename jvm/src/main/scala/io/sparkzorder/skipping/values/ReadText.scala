@@ -5,7 +5,6 @@ package io.sparkzorder.skipping.values
 
 import java.nio.charset.StandardCharsets.US_ASCII
 import java.time.{LocalDate, LocalDateTime, YearMonth, ZoneId, ZoneOffset}
-import java.util.Locale
 
 import scala.util.Try
 
@@ -14,6 +13,8 @@ import org.apache.spark.sql.catalyst.util.DateTimeConstants.{MICROS_PER_DAY, MIC
 import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.types.TimestampNTZType
 import org.apache.spark.unsafe.types.UTF8String
+
+import io.sparkzorder.util.Digits.padded
 
 /** A function of texts whose results are ordered longs. The texts are computed from the results. */
 private[values] trait ReadText extends ColumnFunction {
@@ -156,11 +157,6 @@ private object WrittenDates {
   private val MaxIntervals = 256
 
   private def bytes(text: String): Array[Byte] = text.getBytes(US_ASCII)
-
-  /** A number with zeros before it. Without a locale, Java formats the digits of the locale of the JVM. */
-  private def digits(width: Int, number: Int): String =
-    s"%0${width}d".formatLocal(Locale.ROOT, number)
-
   private def from(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = true)
   private def until(text: String): ByteEnd = ByteEnd(bytes(text), inclusive = false)
 
@@ -197,7 +193,7 @@ private object WrittenDates {
         !LocalDate.of(y, 1, 1).isBefore(a) && !LocalDate.of(y, 12, 31).isAfter(b))
       val years =
         if (whole.isEmpty) Nil
-        else Seq((from(digits(4, whole.head)), beginsWith(digits(4, whole.last)).head._2))
+        else Seq((from(padded(whole.head, 4)), beginsWith(padded(whole.last, 4)).head._2))
       years ++ Seq(a.getYear, b.getYear).distinct.filterNot(whole.contains).flatMap { y =>
         months(
           y,
@@ -208,7 +204,7 @@ private object WrittenDates {
 
   /** The texts for the days from `a` to `b`, both in `year`. */
   private def months(year: Int, a: LocalDate, b: LocalDate): Seq[Range] = {
-    val y = digits(4, year)
+    val y = padded(year, 4)
     (if (a.getDayOfYear == 1) bare(y) else Nil) ++ (a.getMonthValue to b.getMonthValue).flatMap {
       m =>
         val length = YearMonth.of(year, m).lengthOfMonth
@@ -232,7 +228,7 @@ private object WrittenDates {
    * digit may follow `1`, because `12` is another month or day.
    */
   private def spellings(n: Int): Seq[(String, Boolean)] =
-    (digits(2, n), true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
+    (padded(n, 2), true) +: (if (n < 10) Seq((n.toString, false)) else Nil)
 }
 
 /**

@@ -10,6 +10,7 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 import org.apache.parquet.schema.Type.Repetition
 
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.NameLookup
 
@@ -38,10 +39,9 @@ private[plain] final class ChangedTypes(target: MessageType, files: Seq[ScannedF
   private def int96Changes(columns: Seq[String]): Seq[String] =
     if (columns.isEmpty) Nil
     else {
-      val named = columns.take(3).map(c => s"`$c`").mkString(", ")
-      val more = if (columns.size > 3) s" and ${columns.size - 3} more columns" else ""
+      val named = ZOrderErrors.some(columns.map(c => s"`$c`"))
       Seq(
-        s"INT96 becomes TIMESTAMP(MICROS) in $named$more: other readers now see an instant (TIMESTAMP WITH TIME " +
+        s"INT96 becomes TIMESTAMP(MICROS) in $named: other readers now see an instant (TIMESTAMP WITH TIME " +
           "ZONE) instead of a local time; timestampType=preserve keeps INT96")
     }
 

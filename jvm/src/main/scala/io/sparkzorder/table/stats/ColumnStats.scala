@@ -52,8 +52,8 @@ private[sparkzorder] final case class FileRange(min: Any, max: Any) extends Colu
  * @param max greatest value, null together with `min`
  * @param known false when nothing is known of the values; `min` and `max` are null then
  * @param bytes of the column after compression
- * @param noNaN true when it is known that no value is NaN. Footers of ORC show it. Of Parquet, entries of the index
- *   know it, from the writer of the file or from its values
+ * @param noNaN true when it is known that no value is NaN. Footers of ORC show this. For Parquet, the index finds it
+ *   out from the writer of the file, or from the values
  * @param values number of values that are not null, or -1 when it is not known; known only for ORC
  */
 private[sparkzorder] final case class ColumnStats(

@@ -19,7 +19,7 @@ import org.apache.spark.sql.Row
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.log.{Intent, Intents, StateDirectory}
-import io.sparkzorder.write.LocalAttributes
+import io.sparkzorder.write.FileAttributes
 
 /** Nobody may read a byte that they could not read before: in the table, and below `_zorder`. */
 class PermissionsSuite extends FaultyTables {
@@ -240,7 +240,7 @@ class PermissionsSuite extends FaultyTables {
       val setgid = Integer.valueOf(Integer.parseInt("2755", 8))
       Files.setAttribute(dir.toPath, "unix:mode", setgid)
       val own = new File(dir, "own")
-      LocalAttributes.makePrivate(new Path(own.toURI))
+      new FileAttributes(spark.sessionState.newHadoopConf()).makePrivate(new Path(own.toURI))
       assert(bits(own) === "rwx------")
       assert((Files.getAttribute(own.toPath, "unix:mode").asInstanceOf[Int] & 1024) !== 0)
     }
