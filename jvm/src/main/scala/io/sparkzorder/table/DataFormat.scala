@@ -35,6 +35,12 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   /** True if Spark can read INT as BIGINT, FLOAT as DOUBLE, and a DECIMAL as a wider DECIMAL. */
   def readsWidened: Boolean
 
+  /**
+   * True if a column of bytes that is read as text has the text whose UTF-8 the bytes are. Otherwise the text is another,
+   * such as the hexadecimal digits of the bytes.
+   */
+  def readsBytesAsText: Boolean
+
   /** The setting by which readers find columns by their positions instead of their names. */
   def byPosition: String
 
@@ -65,6 +71,7 @@ private[sparkzorder] case object ParquetFiles extends DataFormat("parquet", "Par
   override def reader: FileFormat = new ParquetFileFormat
   override def hasRowIndex: Boolean = true
   override def readsWidened: Boolean = SparkLine.readsWidened
+  override def readsBytesAsText: Boolean = true
   // Only Hive reads this setting. With it, Hive takes the first column of a file for the first column of the table,
   // and so on. In a file with another order of columns, Hive then reads wrong columns.
   override def byPosition: String = "parquet.column.index.access"
@@ -78,6 +85,8 @@ private[sparkzorder] case object OrcFiles extends DataFormat("orc", "ORC") {
   override def reader: FileFormat = new OrcFileFormat
   override def hasRowIndex: Boolean = false
   override def readsWidened: Boolean = true
+  // ORC's reader makes hexadecimal digits with a space between two bytes
+  override def readsBytesAsText: Boolean = false
   override def byPosition: String = OrcConf.FORCE_POSITIONAL_EVOLUTION.getAttribute
   override def readsByName(conf: Configuration): Boolean =
     !OrcConf.FORCE_POSITIONAL_EVOLUTION.getBoolean(conf)

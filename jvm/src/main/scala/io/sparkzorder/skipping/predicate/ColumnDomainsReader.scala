@@ -19,11 +19,13 @@ import io.sparkzorder.skipping.values.ComparisonDomain
  * @param path name parts as the table spells them
  * @param nullWhereMissing true if the rows of a file without the column read as NULL; false if they
  *   may read as a default value
+ * @param bytesAreText true if bytes of a file that the query reads as text are its UTF-8
  */
 private[sparkzorder] final case class DataColumn(
     path: Seq[String],
     dataType: DataType,
-    nullWhereMissing: Boolean) {
+    nullWhereMissing: Boolean,
+    bytesAreText: Boolean = true) {
   def name: String = path.mkString(".")
 }
 
@@ -44,7 +46,7 @@ private[sparkzorder] final class ColumnDomainsReader(index: IndexColumns, caseSe
   private def make(column: DataColumn): Either[String, ColumnDomains] = {
     val stored = index.indexed.zipWithIndex.filter { case (c, _) => isNamed(c.path, column.path) }
     val usable = stored.flatMap { case (c, i) =>
-      Conversion.of(c.leafType, column.dataType).map(conversion => (c, i, conversion))
+      Conversion.of(c.leafType, column).map(conversion => (c, i, conversion))
     }
     val domain = ComparisonDomain.of(column.dataType)
     if (stored.isEmpty) Left(s"the column ${column.name} is not in the index")
@@ -224,10 +226,10 @@ private[sparkzorder] case object NullsOnly extends Conversion
 private[sparkzorder] object Conversion {
 
   /** None unless Spark reads every value of such files unchanged into the table's column. */
-  def of(leaf: LeafType, dataType: DataType): Option[Conversion] = (leaf, dataType) match {
+  def of(leaf: LeafType, column: DataColumn): Option[Conversion] = (leaf, column.dataType) match {
     case (BooleanLeaf, BooleanType) => Some(Same)
     case (IntegerLeaf(bits), ByteType | ShortType | IntegerType | LongType)
-        if bits <= dataType.defaultSize * 8 =>
+        if bits <= column.dataType.defaultSize * 8 =>
       Some(Same)
     case (IntegerLeaf(32), _: YearMonthIntervalType) => Some(Same)
     case (IntegerLeaf(64), _: DayTimeIntervalType) => Some(Same)
@@ -238,6 +240,7 @@ private[sparkzorder] object Conversion {
     case (Int96Leaf, TimestampType) => Some(NullsOnly)
     case (d: DecimalLeaf, t: DecimalType) if d.scale == t.scale && d.precision <= t.precision =>
       Some(if (d.inLongs && t.precision > LeafType.LongDigits) ToWideDecimal else Same)
+    case (BinaryLeaf, _: StringType) if !column.bytesAreText => None
     case (StringLeaf | BinaryLeaf, _: StringType | BinaryType) => Some(Same)
     case _ => None
   }

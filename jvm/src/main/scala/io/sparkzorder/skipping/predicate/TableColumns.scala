@@ -24,12 +24,14 @@ import io.sparkzorder.skipping.values.SearchedFunction
  * @param output attributes of the relation
  * @param dataSchema what its files hold
  * @param partitionSchema what the names of its directories hold
+ * @param bytesAreText as [[io.sparkzorder.table.DataFormat.readsBytesAsText]] of the relation's files
  */
 private[sparkzorder] final class TableColumns(
     output: Seq[Attribute],
     dataSchema: StructType,
     partitionSchema: StructType,
-    sameName: (String, String) => Boolean) {
+    sameName: (String, String) => Boolean,
+    bytesAreText: Boolean = true) {
 
   private val fields: Map[ExprId, StructField] = output.flatMap { a =>
     val found = dataSchema.fields.filter(_.name == a.name)
@@ -49,12 +51,12 @@ private[sparkzorder] final class TableColumns(
           // the default is looked for in both places, because Spark drops it from the metadata of a pruned field
           val hasDefault = Seq(field.metadata, a.metadata)
             .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
-          Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault))
+          Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault, bytesAreText))
       }
     case g: GetStructField =>
       find(g.child).map { parent =>
         val field = parent.dataType.asInstanceOf[StructType](g.ordinal)
-        DataColumn(parent.path :+ field.name, field.dataType, parent.nullWhereMissing)
+        parent.copy(path = parent.path :+ field.name, dataType = field.dataType)
       }
     case other => Left(TableColumns.kind(other))
   }

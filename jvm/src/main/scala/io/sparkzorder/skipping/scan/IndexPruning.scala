@@ -162,7 +162,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
         output,
         relation.dataSchema,
         relation.partitionSchema,
-        sqlConf.resolver)
+        sqlConf.resolver,
+        bytesAreText = DataFormat.readBy(relation.fileFormat).exists(_.readsBytesAsText))
       def newest = new IndexStore(table, conf).newest.toRight(IndexPruning.NoIndex)
       columnsFoundByName(conf).flatMap(_ => newest) match {
         case Left(reason) => IndexUse(table, None, Some(reason))
