@@ -27,16 +27,16 @@ import io.sparkzorder.table.schema.KeptKeys
  * @param keys user metadata of the inputs, without Spark's own
  * @param units sizes of stripes and strides; stripes are the row groups of ORC, strides are its
  *   pages
- * @param settings settings of the table for ORC's writer, such as the columns of Bloom filters
+ * @param bloomFilters with the settings of the table for ORC's writer
  */
 private[sparkzorder] final case class OrcSpec(
     types: TypeDescription,
     keys: KeptKeys,
     override val codec: String,
     units: FileUnits,
-    settings: Map[String, String])
+    bloomFilters: OrcBloomFilters)
     extends OutputSpec {
-  override def lost: Seq[String] = keys.lost
+  override def lost: Seq[String] = keys.lost ++ bloomFilters.lost
   override def writer: FileFormat = new OrcRewriteFormat(this)
 }
 
@@ -50,7 +50,7 @@ private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
     // Spark's own format sets the job up as for any ORC write. Only the writer itself is ours.
     val sparks = super.prepareWrite(session, job, options, dataSchema)
     val conf = job.getConfiguration
-    spec.settings.foreach { case (key, value) => conf.set(key, value) }
+    spec.bloomFilters.settings.foreach { case (key, value) => conf.set(key, value) }
     OrcConf.STRIPE_SIZE.setLong(conf, spec.units.rowGroupBytes)
     OrcConf.STRIPE_ROW_COUNT.setLong(conf, spec.units.rowGroupRows.toLong)
     // Row indexes are always written. Without row indexes, nothing could be skipped inside a file.

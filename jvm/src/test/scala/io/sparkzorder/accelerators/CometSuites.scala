@@ -38,6 +38,27 @@ abstract class CometTests extends AcceleratorTests with Comet {
 
 class CometFirstSuite extends CometTests {
   override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.Each.take(1)
+
+  // Comet does not convert days of the old calendar, and refuses text that is no UTF-8
+  test("OPTIMIZE reads what Spark alone reads: days of the old calendar, bytes that are no text") {
+    withTempDir { dir =>
+      val path = s"$dir/table"
+      bySparkAlone {
+        inConf("spark.sql.parquet.datetimeRebaseModeInWrite" -> "LEGACY") {
+          spark.range(0, 300, 1, 2).selectExpr(
+            "id",
+            "DATE'0001-01-01' d",
+            "TIMESTAMP'0100-01-01 00:00:00' t",
+            "array(DATE'0001-01-01') ds",
+            "cast(X'FF41' AS STRING) s").write.parquet(path)
+        }
+      }
+      def rows = bySparkAlone(spark.read.parquet(path).selectExpr("*").collect().map(_.toString).sorted)
+      val before = rows
+      sql(s"OPTIMIZE '$path' ZORDER BY (id) OPTIONS ('verify' 'full')").collect()
+      assert(rows === before)
+    }
+  }
 }
 @Slow
 class CometFirstNotAdaptiveSuite extends CometTests with NotAdaptive {

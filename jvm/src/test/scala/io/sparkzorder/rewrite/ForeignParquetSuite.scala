@@ -205,4 +205,37 @@ class ForeignParquetSuite extends OptimizeTestBase {
       assert(reason(dir) === "null")
     }
   }
+
+  test("the default of a TIMESTAMP column is read in the zone of each session") {
+    withTable("t") {
+      sql("CREATE TABLE t (id BIGINT) USING parquet")
+      spark.range(0, 40, 1, 2).write.insertInto("t")
+      sql("ALTER TABLE t ADD COLUMNS (n TIMESTAMP, ts TIMESTAMP DEFAULT TIMESTAMP'2020-01-01 00:00:00')")
+      sql("INSERT INTO t SELECT id, now(), TIMESTAMP'2020-01-01 00:00:00' FROM range(5)")
+      val said = inConf("spark.sql.session.timeZone" -> "America/Los_Angeles") {
+        sql("OPTIMIZE t ZORDER BY (id)").head().getAs[String]("reason")
+      }
+      for (word <- Seq("the default of the column `ts`", "the zone America/Los_Angeles")) {
+        assert(said.contains(word), said)
+      }
+      assert(!said.contains("the column `n`"), said)
+    }
+  }
+
+  test("TIMESTAMP in the catalog over times without a zone: the message names the directory") {
+    withTable("t") {
+      withTableDir { dir =>
+        file(dir, "0.parquet", "optional int64 ts (TIMESTAMP(MICROS,false));") { (row, k) =>
+          row.append("ts", k * 1000000L)
+        }
+        sql(s"CREATE TABLE t (ts TIMESTAMP) USING parquet LOCATION '$dir'")
+        val rows = sql("SELECT * FROM t").collect().map(_.toString).sorted
+        fails("ZORDER_INCOMPATIBLE_SCHEMAS", "name the directory of the table") {
+          sql("OPTIMIZE t ZORDER BY (ts)").collect()
+        }
+        sql(s"OPTIMIZE '$dir' ZORDER BY (ts)").collect()
+        assert(sql("SELECT * FROM t").collect().map(_.toString).sorted === rows)
+      }
+    }
+  }
 }

@@ -11,6 +11,8 @@ import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName.INT96
 
 import org.apache.spark.sql.execution.datasources.parquet.ParquetReadSupport
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sparkzorder.SparkPrivate
+import org.apache.spark.sql.types.TimestampType
 
 import io.sparkzorder.cluster.Grid
 import io.sparkzorder.conf.Settings
@@ -23,11 +25,19 @@ import io.sparkzorder.table.schema.{
   OrcOutput,
   OrcZones,
   OutputSchema,
-  ParquetTypes
+  ParquetTypes,
+  TableSchema
 }
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.NameLookup
-import io.sparkzorder.write.{BloomFilters, FileUnits, OrcSpec, OutputSpec, ParquetSpec}
+import io.sparkzorder.write.{
+  BloomFilters,
+  FileUnits,
+  OrcBloomFilters,
+  OrcSpec,
+  OutputSpec,
+  ParquetSpec
+}
 
 /**
  * Plans schema, key-values, codec and unit sizes of the rewritten files. Refuses inputs that cannot
@@ -81,7 +91,7 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
       keys(holding.flatMap(_.orc).forall(_.types.equals(target, false))),
       codec(session.conf.orcCompressionCodec),
       FileUnits.ofOrc(rowsOfFile, bytesPerRow, conf),
-      settings("orc.bloom.filter."))
+      OrcBloomFilters.of(footers, settings(OrcBloomFilters.Prefix), conf))
   }
 
   /** Settings of the table that a format's writer takes. */
@@ -163,8 +173,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
 
   /** One sentence for each kind of change. */
   def changes: Seq[String] =
-    if (inputs.target.format != ParquetFiles) Nil
-    else int96.toSeq ++ days ++ structs
+    if (inputs.target.format != ParquetFiles) defaults
+    else int96.toSeq ++ days ++ structs ++ defaults
 
   /**
    * If a setting is on, Spark shifts the INT96 timestamps of files that parquet-mr has not written. The new files
@@ -189,6 +199,23 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
         s"${f.file.path.getName} are stored in the new calendar: readers that do not know the calendar of a " +
         "file see other days than before"
     }
+  }
+
+  /**
+   * The default of a column is kept as text without a time zone. Each session reads a TIMESTAMP of it in the zone of the
+   * session.
+   */
+  private def defaults: Seq[String] = for {
+    column <- inputs.schema
+    if SparkPrivate.hasInside(column.dataType, TimestampType) &&
+      TableSchema.defaultOf(column).isDefined
+    file <- files.find(f =>
+      f.rows > 0 && !f.schema.getFields.asScala.exists(g =>
+        NameLookup.folded(g.getName) == NameLookup.folded(column.name)))
+  } yield {
+    val zone = inputs.session.sessionState.conf.sessionLocalTimeZone
+    s"the default of the column `${column.name}`, which files such as ${file.file.path.getName} lack, was read in " +
+      s"the time zone of each session; all sessions now see the default of the zone $zone"
   }
 
   private def hasInt96(schema: MessageType): Boolean =

@@ -244,10 +244,16 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
           path.mkString("."),
           l.sql,
           from,
-          r.sql,
+          r.sql + adviceFor(from, l, r),
           b.source)
       }
   }
+
+  // Spark reads such files as the catalog says, but a rewrite must know which of the two types the new files get
+  private def adviceFor(from: String, l: DataType, r: DataType): String =
+    if (from == TableSchema.Catalog && l == TimestampType && r == TimestampNTZType) {
+      " (to keep the type of the files, name the directory of the table)"
+    } else ""
 
   /** The source of the first of the merged schemas in which the column has this type. */
   private def origin(merged: Sourced, path: Seq[String], t: DataType): String =
@@ -289,6 +295,14 @@ private[sparkzorder] object TableSchema {
   /** True if Spark reads a default value, and not NULL, from files without the column. */
   def hasDefault(column: StructField): Boolean =
     column.metadata.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY)
+
+  /** The default of a column. None also for the default NULL, because Spark reads NULL anyway. */
+  def defaultOf(column: StructField): Option[Any] =
+    if (!hasDefault(column)) None
+    else {
+      val schema = StructType(Seq(column))
+      Option(ResolveDefaultColumns.getExistenceDefaultValues(schema).head)
+    }
 }
 
 /**
@@ -321,15 +335,7 @@ private[sparkzorder] object DefaultsOfCatalog {
     table.schema.find { declared =>
       added.exists(f =>
         NameLookup.folded(f.name) == NameLookup.folded(declared.name) &&
-          default(f) != default(declared))
-    }
-
-  /** The default of a column. None also for the default NULL, because Spark reads NULL anyway. */
-  private def default(column: StructField): Option[Any] =
-    if (!TableSchema.hasDefault(column)) None
-    else {
-      val schema = StructType(Seq(column))
-      Option(ResolveDefaultColumns.getExistenceDefaultValues(schema).head)
+          TableSchema.defaultOf(f) != TableSchema.defaultOf(declared))
     }
 }
 

@@ -3,6 +3,7 @@
 
 package io.sparkzorder.rewrite.orc
 
+import java.io.File
 import java.nio.charset.StandardCharsets.UTF_8
 
 import scala.collection.JavaConverters._
@@ -113,6 +114,29 @@ class OptimizeOrcTypesSuite extends OrcTables with RandomInputs {
     }
   }
 
+  /** The ids of the columns with a Bloom filter, for each different file. */
+  private def filtersOf(dir: File): Set[Seq[Int]] = orcFiles(dir).map { f =>
+    var ids = Seq.empty[Int]
+    withOrc(f) { r =>
+      val rows = r.rows().asInstanceOf[org.apache.orc.impl.RecordReaderImpl]
+      val index = rows.readRowIndex(0, null, Array.fill(r.getSchema.getMaximumId + 1)(true))
+      rows.close()
+      ids = index.getBloomFilterIndex.toSeq.zipWithIndex.filter(_._1 != null).map(_._2)
+    }
+    ids
+  }.toSet
+
+  test("Bloom filters of the inputs: the new files have them, or reason names the columns") {
+    withTableDir { dir =>
+      spark.range(600).selectExpr("id", "named_struct('f', id % 7) s", "id * 0.5D x").repartition(3)
+        .write.option("orc.bloom.filter.columns", "id,s.f,x").orc(dir.getPath)
+      assert(filtersOf(dir) === Set(Seq(1, 3, 4)))
+      val result = sql(s"OPTIMIZE orc.`$dir` ZORDER BY (id)").head()
+      assert(filtersOf(dir) === Set(Seq(1, 3)))
+      assert(result.getAs[String]("reason").contains("have no Bloom filter of `x`"))
+    }
+  }
+
   test(
     "a table of the catalog: columns that came later, defaults, CHAR and VARCHAR, Bloom filters") {
     withTable("t") {
@@ -126,12 +150,7 @@ class OptimizeOrcTypesSuite extends OrcTables with RandomInputs {
       optimize(s"OPTIMIZE t ZORDER BY (a, v) OPTIONS (${sizeFor(dir, 3)})", dir)(spark.table("t"))
       assert(sql("SELECT count(*) FROM t WHERE d = 7").head().getLong(0) === 900)
       assert(sql("SELECT count(*) FROM t WHERE c = 'ab'").head().getLong(0) === 900)
-      orcFiles(dir).foreach(withOrc(_) { r =>
-        val rows = r.rows().asInstanceOf[org.apache.orc.impl.RecordReaderImpl]
-        val index = rows.readRowIndex(0, null, Array.fill(r.getSchema.getMaximumId + 1)(true))
-        rows.close()
-        assert(index.getBloomFilterIndex.exists(_ != null))
-      })
+      assert(filtersOf(dir) === Set(Seq(1)))
     }
   }
 

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.connector.catalog.{CatalogPlugin, CatalogV2Util, Table, V1Table}
 import org.apache.spark.sql.execution.SQLExecution
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.util.QueryExecutionListener
 import org.apache.spark.util.ThreadUtils
 
@@ -48,6 +49,9 @@ object SparkPrivate {
     case t: V1Table => Some(t.v1Table)
     case _ => None
   }
+
+  /** True if `t` is the type `inner`, or has values of it in arrays, maps or structs. */
+  def hasInside(t: DataType, inner: DataType): Boolean = t.existsRecursively(_ == inner)
 
   /** True for `spark_catalog`, which is backed by the session's catalog of tables. */
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
