@@ -23,13 +23,14 @@ import io.sparkzorder.skipping.scan.{
   FormatScanStrategy,
   FormatTable,
   ListedAgain,
+  MarkShownNames,
   ScanStrategy,
   V2ScanStrategy
 }
 import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.sources.scans.WatchScans
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
-import io.sparkzorder.util.{FirstStrategies, Json, LastRules, NoStrategy, OwnJar}
+import io.sparkzorder.util.{FirstStrategies, Json, LastRules, OwnJar}
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -83,18 +84,19 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
       DerivedRanges
     }
     // a declared order of a table is checked when it is declared, and every write keeps the order
-    extensions.injectCheckRule(_ => CheckDeclaredOrder)
+    extensions.injectPostHocResolutionRule(_ => CheckDeclaredOrder)
     extensions.injectPreCBORule(OrderWrites(_))
     extensions.injectQueryStagePrepRule(_ => SetCellPartitionSize)
     extensions.injectQueryStageOptimizerRule(_ => CoalesceWriteCells)
     extensions.injectQueryStageOptimizerRule(_ => ListedAgain)
     // Our strategies plan before those of all other extensions, so that a scan sees a committed run of OPTIMIZE
-    // completely or not at all. Spark calls this function when it begins a plan, before any scan is planned.
+    // completely or not at all. Spark calls this function when it begins a plan, before any scan is planned. For the root
+    // of the first plan of a session, Spark has asked for the first strategies already.
     extensions.injectPlannerStrategy { session =>
       FirstStrategies.ensure(
         session,
         Seq(ScanStrategy, V2ScanStrategy, FormatScanStrategy, FormatFileStrategy))
-      NoStrategy
+      MarkShownNames
     }
   }
 }

@@ -17,6 +17,8 @@ import org.apache.spark.sql.catalyst.expressions.{
   SubqueryExpression
 }
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, SubqueryAlias}
+import org.apache.spark.sql.catalyst.types.DataTypeUtils
+import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
@@ -78,6 +80,16 @@ private[sparkzorder] final class WhereClause(
 
   /** The names of the columns in the clause that are not partition columns. */
   def dataColumns: Seq[String] = dataColumns(where)
+
+  /**
+   * Attributes for the columns of a schema. A subquery of the clause refers to a column by the id that the analyzer gave to
+   * the column, so the column keeps this id.
+   */
+  def attributes(schema: StructType): Seq[AttributeReference] = {
+    val analyzed = where.collect { case a: AttributeReference => a }
+    DataTypeUtils.toAttributes(schema).map(a =>
+      analyzed.find(k => sameName(k.name, a.name)).fold(a)(k => a.withExprId(k.exprId)))
+  }
 
   /** `plan` under the name of the catalog table, so that `table.column` and `db.table.column` can be resolved. */
   def named(plan: LogicalPlan): LogicalPlan =
@@ -164,7 +176,8 @@ private[sparkzorder] object WhereClause {
    * Replaces resolved columns by their unresolved names. The analyzer may have bound the columns to the
    * table already, but later steps resolve the names again.
    */
-  private[sparkzorder] def byName(condition: Expression): Expression = condition.transform {
-    case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
-  }
+  private[sparkzorder] def byName(condition: Expression): Expression =
+    SparkLine.inlined(condition).transform {
+      case a: AttributeReference => UnresolvedAttribute(Seq(a.name))
+    }
 }

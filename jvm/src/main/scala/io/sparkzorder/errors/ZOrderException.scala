@@ -3,8 +3,7 @@
 
 package io.sparkzorder.errors
 
-import org.apache.spark.{ErrorClassesJsonReader, QueryContext}
-import org.apache.spark.sql.AnalysisException
+import org.apache.spark.ErrorClassesJsonReader
 
 import io.sparkzorder.util.OwnJar
 
@@ -17,14 +16,7 @@ private[sparkzorder] class ZOrderException(
     condition: String,
     parameters: Map[String, String],
     rootCause: Option[Throwable] = None)
-    extends AnalysisException(
-      ErrorConditions.render(condition, parameters),
-      None,
-      None,
-      rootCause,
-      Some(condition),
-      parameters,
-      Array.empty[QueryContext]) {
+    extends ErrorOfSparkLine(condition, parameters, rootCause) {
 
   /** True if a statement was to create an index, but the table already has one. */
   def isIndexExists: Boolean = condition == "ZORDER_INDEX_EXISTS"
@@ -41,6 +33,9 @@ private[errors] object ErrorConditions {
   private lazy val reader = new ErrorClassesJsonReader(Seq(OwnJar.resource(resource)))
 
   def sqlState(condition: String): String = reader.getSqlState(condition)
+
+  /** The text of a condition, with the names of its parameters. */
+  def template(condition: String): String = reader.getMessageTemplate(condition)
 
   /** `[CONDITION] text SQLSTATE: 00000`, the form of Spark's own messages. */
   def render(condition: String, parameters: Map[String, String]): String =

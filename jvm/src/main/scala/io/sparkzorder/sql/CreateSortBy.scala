@@ -14,6 +14,7 @@ import org.apache.spark.sql.catalyst.analysis.{PlanWithUnresolvedIdentifier, Res
 import org.apache.spark.sql.catalyst.catalog.{CatalogTable, CatalogTableType}
 import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.execution.command.{
   CreateDataSourceTableAsSelectCommand,
   CreateDataSourceTableCommand,
@@ -70,7 +71,7 @@ private[sql] final class CreateSortBy(
   private def declared(first: Token, next: String => LogicalPlan): LogicalPlan = {
     val clause = read(first)
     val builder =
-      new ZOrderAstBuilder(tokens, delegate, _.read(delegate.parseExpression), _ => None)
+      new ZOrderAstBuilder(tokens, delegate, _.read(delegate.parseExpression), next)
     val order = builder.sortBy(clause)
     val plan =
       try next(without(clause))
@@ -181,11 +182,19 @@ private object CreateSortBy {
 /**
  * Checks the declared order of a new table, which comes from SORT BY or from the same properties in
  * TBLPROPERTIES. Refuses an order that writes to the table could not keep.
+ *
+ * This is a rule of the analyzer that changes no plan, and not a check of the analyzer: Spark copies an error of a check,
+ * and the copy has no SQLSTATE.
  */
-private[sparkzorder] object CheckDeclaredOrder extends (LogicalPlan => Unit) {
+private[sparkzorder] object CheckDeclaredOrder extends Rule[LogicalPlan] {
 
-  override def apply(plan: LogicalPlan): Unit =
-    if (Settings.ofSession(Settings.Enabled)) plan match {
+  override def apply(plan: LogicalPlan): LogicalPlan = {
+    if (Settings.ofSession(Settings.Enabled)) check(plan)
+    plan
+  }
+
+  private def check(plan: LogicalPlan): Unit =
+    plan match {
       case c: CreateDataSourceTableCommand => check(c.table, c.table.schema)
       case c: CreateTableCommand => check(c.table, c.table.schema)
       case c: CreateTableLikeCommand => like(c).foreach(t => check(t, t.schema))

@@ -49,13 +49,13 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
  * @param tokens of the whole statement
  * @param names the next parser, which parses names and literals
  * @param condition parses an expression, parameters included
- * @param nextParser returns the plan that the next parser makes of a text; None if the next parser refuses the text
+ * @param nextParser returns the plan that the next parser makes of a text, parameters included
  */
 private[sql] final class ZOrderAstBuilder(
     tokens: CommonTokenStream,
     names: ParserInterface,
     condition: StatementPart => Expression,
-    nextParser: String => Option[LogicalPlan])
+    nextParser: String => LogicalPlan)
     extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
 
   private val predicates = new PredicateReader(tokens, names, condition)
@@ -94,7 +94,10 @@ private[sql] final class ZOrderAstBuilder(
 
   override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan = {
     val query = ctx.anything()
-    ShowSkippingCommand(SkippingQuery(read(query)(names.parsePlan), textOf(query)))
+    // this call points to a syntax error, and the other one does so in a text of its own
+    val plan = read(query)(names.parsePlan)
+    val bound = if (!textOf(query).exists(c => c == ':' || c == '?')) plan else read(query)(nextParser)
+    ShowSkippingCommand(SkippingQuery(bound, textOf(query)))
   }
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =
@@ -197,7 +200,7 @@ private[sql] final class ZOrderAstBuilder(
     }
     val text = s"OPTIMIZE $name$clauses"
     if (isOpen) DelegatedStatement(text, None, Some(clauses))
-    else DelegatedStatement(text, nextParser(text))
+    else DelegatedStatement(text, Try(nextParser(text)).toOption)
   }
 
   private def deltaPath(path: String): String = s"delta.${quoteIdentifier(path)}"

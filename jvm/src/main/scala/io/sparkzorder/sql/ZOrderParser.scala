@@ -57,7 +57,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       if (Script.begins(tokens)) {
         new Script(substituted, tokens, inScript(_, condition, next)).parse(sqlText, next)
       } else {
-        ours(tokens, condition) match {
+        ours(tokens, condition, next) match {
           case Right(plan) => orOfNext(plan, tokens, next(sqlText))
           case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) =>
             Try(next(sqlText)).getOrElse(throw error)
@@ -68,11 +68,10 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
 
   private def ours(
       tokens: CommonTokenStream,
-      condition: StatementPart => Expression): Either[ParseException, LogicalPlan] =
+      condition: StatementPart => Expression,
+      next: String => LogicalPlan): Either[ParseException, LogicalPlan] =
     ZOrderParser.tree(tokens).map { tree =>
-      // The next parser parses an OPTIMIZE as well: a Delta table that is left to Delta needs Delta's own plan.
-      new ZOrderAstBuilder(tokens, delegate, condition, t => Try(delegate.parsePlan(t)).toOption)
-        .visitSingleStatement(tree)
+      new ZOrderAstBuilder(tokens, delegate, condition, next).visitSingleStatement(tree)
     }
 
   /** Our plan, or the plan of the next parser where that parser knows the text as a statement of its own. */
@@ -89,7 +88,7 @@ private[sparkzorder] class ZOrderParser(override val delegate: ParserInterface)
       condition: StatementPart => Expression,
       next: String => LogicalPlan): Option[LogicalPlan] = {
     val tokens = ZOrderParser.tokens(text)
-    ours(tokens, condition) match {
+    ours(tokens, condition, next) match {
       case Right(plan) => Some(orOfNext(plan, tokens, next(text)))
       case Left(error) if ZOrderParser.beginsLikeOurs(ZOrderParser.visible(tokens)) => throw error
       case Left(_) =>

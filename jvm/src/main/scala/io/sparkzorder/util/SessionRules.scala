@@ -45,11 +45,6 @@ private[sparkzorder] object FirstStrategies {
   }
 }
 
-/** Plans nothing. `injectPlannerStrategy` needs a strategy, and [[FirstStrategies]] is registered in another way. */
-private[sparkzorder] object NoStrategy extends SparkStrategy {
-  override def apply(plan: LogicalPlan): Seq[SparkPlan] = Nil
-}
-
 /** Rules at the end of a session's optimizer. SparkSessionExtensions cannot put a rule there. */
 private[sparkzorder] object LastRules {
 

@@ -45,7 +45,7 @@ private[sparkzorder] object OrcBloomFilters {
     if (ofTable.contains(OrcConf.BLOOM_FILTER_COLUMNS.getAttribute)) OrcBloomFilters(ofTable, Nil)
     else {
       val holding = footers.filter(_.rows > 0)
-      val step = math.max(1, holding.size / MaxLooked)
+      val step = math.max(1, math.ceil(holding.size.toDouble / MaxLooked).toInt)
       val looked = holding.indices.by(step).map(holding)
       val had = SparkPrivate.inParallel(looked)(f => OrcFooters.withFile(f.file, conf)(columnsOf))
         .flatten.distinct.sortBy(_._1)

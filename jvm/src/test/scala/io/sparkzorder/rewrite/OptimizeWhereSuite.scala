@@ -199,6 +199,31 @@ class OptimizeWhereSuite extends OptimizeTestBase {
     }
   }
 
+  test("predicates that Spark rewrites when it analyzes them: BETWEEN, NULLIF, correlated subqueries") {
+    withTable("wp", "keys") {
+      sql("CREATE TABLE keys USING parquet AS SELECT 1 k")
+      sql("CREATE TABLE wp (a BIGINT, p INT) USING parquet PARTITIONED BY (p)")
+      sql("INSERT INTO wp SELECT /*+ COALESCE(1) */ id, id % 4 FROM range(100)")
+      for ((where, files) <- Seq(
+          "p BETWEEN 1 AND 2" -> 2,
+          "p NOT BETWEEN 1 AND 2" -> 2,
+          "a BETWEEN 500 AND 600" -> 0,
+          "a BETWEEN 5 AND 6 AND p BETWEEN 0 AND 1" -> 2,
+          "nullif(p, 3) = 3" -> 0,
+          "nullif(p, 3) BETWEEN 0 AND nullif(p, 1)" -> 2,
+          "EXISTS (SELECT 1 FROM keys WHERE k = p)" -> 1,
+          "NOT EXISTS (SELECT 1 FROM keys WHERE k = wp.p)" -> 3,
+          "p = 2 OR EXISTS (SELECT 1 FROM keys WHERE k = p)" -> 2,
+          "p = (SELECT max(k) FROM keys WHERE k = p)" -> 1,
+          "p IN (SELECT k FROM keys WHERE k = p)" -> 1,
+          "p IN (SELECT w.p FROM wp w WHERE w.p = wp.p AND w.p BETWEEN 1 AND 2)" -> 2)) {
+        val found = sql(s"OPTIMIZE wp FULL WHERE $where ZORDER BY a DRY RUN")
+          .select("metrics.numFilesRemoved").head().getLong(0)
+        assert(found === files, where)
+      }
+    }
+  }
+
   /** Predicates that neither a partition nor the bounds of a file decide, with words of the message. */
   private val undecidable = Seq(
     "rand() < 0.5" -> "no column",

@@ -37,6 +37,9 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
 
   override def run(session: SparkSession): Seq[Row] = {
     val state = SparkLine.session(session).sessionState
+    query.plan.find(ShowSkippingCommand.isRunByAnalyzer).foreach { _ =>
+      throw ZOrderErrors.notAQuery(query.text)
+    }
     // SKIP: a statement that changes something must not run
     val execution = state.executePlan(query.plan, CommandExecutionMode.SKIP)
     execution.analyzed.find(_.isInstanceOf[Command]).foreach { _ =>
@@ -70,6 +73,13 @@ private[sparkzorder] object ShowSkippingCommand {
     .add("used", BooleanType, nullable = false)
     .add("filesDropped", LongType)
     .add("reason", StringType)
+
+  /**
+   * True for a script, and for EXECUTE IMMEDIATE: the analyzer itself runs what is in them. The class of EXECUTE IMMEDIATE
+   * has another name in each line of Spark.
+   */
+  private def isRunByAnalyzer(plan: LogicalPlan): Boolean =
+    plan.isInstanceOf[Command] || plan.getClass.getSimpleName.contains("ExecuteImmediate")
 
   private[index] def count(directories: Seq[PartitionDirectory]): Long =
     directories.map(_.files.size.toLong).sum

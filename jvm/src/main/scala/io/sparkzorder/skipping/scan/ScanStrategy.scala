@@ -42,9 +42,7 @@ import io.sparkzorder.table.DataFormat
 private[sparkzorder] object ScanStrategy extends SparkStrategy {
 
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-    case ReturnAnswer(root) =>
-      if (Settings.ofSession(Settings.Enabled)) ShownNames.mark(root)
-      Nil
+    case _: ReturnAnswer => MarkShownNames(plan)
     case ScanOperation(_, _, filters, scan: LogicalRelation)
         if Settings.ofSession(Settings.Enabled) && canIndex(scan) =>
       val (rest, onFiles) = ScanFilters.split(plan)

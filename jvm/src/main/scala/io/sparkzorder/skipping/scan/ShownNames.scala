@@ -8,10 +8,13 @@ import org.apache.spark.sql.catalyst.expressions.{
   FileSourceMetadataAttribute,
   InputFileName
 }
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, ReturnAnswer}
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
 import org.apache.spark.sql.execution.datasources.FileFormat
 import org.apache.spark.sql.types.StructType
+
+import io.sparkzorder.conf.Settings
 
 /**
  * Finds the scans of a query whose file names the query sees: by the columns `_metadata.file_path` and
@@ -43,5 +46,19 @@ private[scan] object ShownNames {
         case _ => false
       }
     case _ => false
+  }
+}
+
+/**
+ * Plans nothing, and marks scans for [[ShownNames]]. [[ScanStrategy]] does so, too, but does not see the root of the first
+ * plan of a session.
+ */
+private[sparkzorder] object MarkShownNames extends SparkStrategy {
+  override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
+    plan match {
+      case ReturnAnswer(root) if Settings.ofSession(Settings.Enabled) => ShownNames.mark(root)
+      case _ =>
+    }
+    Nil
   }
 }

@@ -8,7 +8,6 @@ import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Project}
-import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   InMemoryFileIndex,
@@ -53,7 +52,8 @@ private[plain] object FilesOfWhere {
       None,
       inputs.target.format.reader,
       Map.empty)(session)
-    val table = where.named(LogicalRelation(relation))
+    val own = LogicalRelation(relation).copy(output = where.attributes(relation.schema))
+    val table = where.named(own)
     val query = SparkLine.frame(session, Filter(predicate, table)).queryExecution
     where.checkAnalyzed(query.analyzed, isOfFiles = true)
     matching(inputs, query.optimizedPlan, relation)
@@ -117,7 +117,7 @@ private[plain] final class PartitionsOfWhere(table: TableState, where: WhereClau
       predicate: Expression,
       schema: StructType,
       rows: Seq[InternalRow]): Set[Int] = {
-    val attributes = DataTypeUtils.toAttributes(schema)
+    val attributes = where.attributes(schema)
     val position = AttributeReference("_zorder_position", IntegerType, nullable = false)()
     val local = LocalRelation(
       attributes :+ position,

@@ -24,7 +24,7 @@ import org.apache.parquet.format.{CompressionCodec, Util}
 import org.apache.parquet.hadoop.example.ExampleParquetWriter
 import org.apache.parquet.schema.MessageTypeParser
 
-import org.apache.spark.SparkConf
+import org.apache.spark.{SPARK_VERSION, SparkConf}
 import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.FaultyFileSystem
@@ -418,7 +418,11 @@ class RefusalsChangeNothingSuite extends FaultyTables {
     "ZORDER_NOT_A_QUERY" -> Seq(new Refused(p =>
       Seq(
         s"INSERT OVERWRITE DIRECTORY '${p.dir}' USING parquet SELECT 1",
-        "CREATE TABLE n USING parquet AS SELECT 1 x").map(q => explaining(_ => q)(p)))),
+        "CREATE TABLE n USING parquet AS SELECT 1 x",
+        s"EXECUTE IMMEDIATE 'INSERT OVERWRITE DIRECTORY \\'${p.dir}\\' USING parquet SELECT 1'",
+        s"BEGIN INSERT OVERWRITE DIRECTORY '${p.dir}' USING parquet SELECT 1; END")
+        // Spark 3.5 has neither EXECUTE IMMEDIATE with such a text nor scripts
+        .take(if (SPARK_VERSION.startsWith("3.")) 2 else 4).map(q => explaining(_ => q)(p)))),
     "ZORDER_NOT_ENOUGH_SPACE" -> Seq(
       new Refused(p => Seq(s"OPTIMIZE 'full://${p.dir}' FULL ZORDER BY a")),
       new Refused(p => Seq(s"OPTIMIZE '${p.dir}' ZORDER BY a INTO 'full://${p.at("copy")}'"))),

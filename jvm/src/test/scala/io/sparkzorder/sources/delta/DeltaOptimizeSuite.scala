@@ -172,7 +172,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
       assert(metric(dry, "numFilesAdded") > 4)
       assert(version("t") === 0)
       assert(orphans("t").isEmpty)
-      val some = optimized("t", s"WHERE p = 1 AND t.id >= 0 ZORDER BY (a, b) $small")
+      val some = optimized("t", s"WHERE p BETWEEN 1 AND 1 AND t.id >= 0 ZORDER BY (a, b) $small")
       assert(metric(some, "partitionsOptimized") === 1)
       assert(metric(some, "numRows") === 2000)
       assert(history("t").head.operationParameters("predicate").contains("p = "))

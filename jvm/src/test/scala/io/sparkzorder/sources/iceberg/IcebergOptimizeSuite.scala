@@ -203,6 +203,8 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       val some = optimized("t", s"WHERE p = 1 AND t.id >= 0 ZORDER BY (a, b) $small")
       assert(metric(some, "partitionsOptimized") === 1)
       assert(metric(some, "numRows") === 2000)
+      val between = optimized("t", s"FULL WHERE p BETWEEN 1 AND 1 ZORDER BY (a, b) $small DRY RUN")
+      assert(metric(between, "numFilesRemoved") === metric(some, "numFilesAdded"))
       val none = optimized("t", "WHERE p = 9 ZORDER BY (a, b)")
       assert(none.getAs[String]("reason") === "WHERE chooses no data files")
       fails("ZORDER_PREDICATE_NOT_TRANSLATABLE", "hash") {

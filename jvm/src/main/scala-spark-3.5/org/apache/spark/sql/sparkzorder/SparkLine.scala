@@ -26,6 +26,9 @@ object SparkLine {
 
   def column(e: Expression): Column = new Column(e)
 
+  /** As in Spark 4, where some expressions name a part of themselves. */
+  def inlined(e: Expression): Expression = e
+
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command, None)
 

@@ -5,7 +5,7 @@ package org.apache.spark.sql.sparkzorder
 
 import org.apache.spark.sql.{classic, SparkSession}
 import org.apache.spark.sql.catalyst.analysis.UnresolvedTable
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{CommonExpressionRef, Expression, With}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.ExpressionUtils
 import org.apache.spark.sql.execution.exchange.ShuffleExchangeLike
@@ -23,6 +23,16 @@ object SparkLine {
   def frame(s: Session, plan: LogicalPlan): Frame = classic.Dataset.ofRows(s, plan)
 
   def column(e: Expression): org.apache.spark.sql.Column = ExpressionUtils.column(e)
+
+  /**
+   * The expression without the names that Spark gives to parts which occur twice, such as `x` in `x BETWEEN 1 AND 2`. The
+   * analyzer cannot resolve the columns of such a part again.
+   */
+  def inlined(e: Expression): Expression = e.transformUp {
+    case With(child, defs) =>
+      val parts = defs.map(d => d.id -> d.child).toMap
+      child.transform { case r: CommonExpressionRef if parts.contains(r.id) => parts(r.id) }
+  }
 
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command)

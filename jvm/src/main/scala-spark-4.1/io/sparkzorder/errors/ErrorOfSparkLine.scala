@@ -1,0 +1,26 @@
+// Copyright the spark-zorder developers
+// SPDX-License-Identifier: Apache-2.0
+
+package io.sparkzorder.errors
+
+import org.apache.spark.QueryContext
+import org.apache.spark.sql.AnalysisException
+
+/**
+ * An error of Spark 4.1 and later. It carries its SQLSTATE and its text, so that the copies that Spark makes of it have
+ * both: the analyzer copies an error to add a plan or a position.
+ */
+private[errors] abstract class ErrorOfSparkLine(
+    condition: String,
+    parameters: Map[String, String],
+    rootCause: Option[Throwable])
+    extends AnalysisException(
+      ErrorConditions.render(condition, parameters),
+      None,
+      None,
+      rootCause,
+      Some(condition),
+      parameters,
+      Array.empty[QueryContext],
+      Some(ErrorConditions.sqlState(condition)),
+      Some(ErrorConditions.template(condition)))
