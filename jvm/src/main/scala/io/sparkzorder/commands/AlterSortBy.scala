@@ -64,7 +64,9 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
       new SortByCheck(session.sessionState.conf.resolver).check(table, o, table.dataSchema)
       o.properties
     }.getOrElse(Map.empty)
-    if (order.isEmpty && table.properties.contains(DeclaredOrder.SparkClustering)) {
+    val hasOwn = DeclaredOrder.propertyKeys.exists(table.properties.contains)
+    // CLUSTER BY NONE leaves an empty list in the property
+    if (order.isEmpty && !hasOwn && DeclaredOrder.of(table.properties).nonEmpty) {
       throw ZOrderErrors.sortByUnsupported(
         table.identifier.quotedString,
         "declared with CLUSTER BY",
@@ -122,6 +124,8 @@ private[sparkzorder] object SortByCheck {
       case "delta" => "a Delta table" -> "Use ALTER TABLE ... CLUSTER BY (...)."
       case "iceberg" => "an Iceberg table" -> "Use ALTER TABLE ... WRITE ORDERED BY zorder(...)."
       case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
+      case "parquet" | "orc" =>
+        "a table of another catalog than Spark's session catalog" -> "Create it in spark_catalog."
       case other => s"a table of the format $other" -> "Only tables of Parquet and ORC files are."
     }
     throw ZOrderErrors.sortByUnsupported(name, kind, advice)

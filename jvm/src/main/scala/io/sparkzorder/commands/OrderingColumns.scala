@@ -6,19 +6,19 @@ package io.sparkzorder.commands
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.analysis.Resolver
-import org.apache.spark.sql.catalyst.parser.ParserInterface
 import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType}
 
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordering.OrderedType
 import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.NameList
 
 private[sparkzorder] object OrderingColumns {
 
   /** The name parts of columns. Names that cannot be parsed are left out: another program may have written them. */
-  def parsed(parser: ParserInterface, names: Seq[String]): Seq[Seq[String]] =
-    names.flatMap(name => Try(parser.parseMultipartIdentifier(name)).toOption)
+  def parsed(names: Seq[String]): Seq[Seq[String]] =
+    names.flatMap(name => Try(NameList.parts(name)).toOption)
 }
 
 /** Finds and checks the columns of ZORDER BY. */

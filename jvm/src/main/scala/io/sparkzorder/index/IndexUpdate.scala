@@ -74,7 +74,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val files = IndexBuild.withoutTwins(all.toIndexedSeq)
           .filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
-          .map(session.sessionState.sqlParser.parseMultipartIdentifier)
+          .map(NameList.parts)
         val gone = replaced(done, now) ++ shadowsOf(state, done) ++ names
         update(session, state, target, ordering, gone) { choice =>
           new IndexBuild(session, state.root, choice, format = target.format).of(files).content

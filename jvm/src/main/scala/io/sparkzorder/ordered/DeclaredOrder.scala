@@ -11,7 +11,6 @@ import com.fasterxml.jackson.databind.ObjectMapper
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.catalyst.parser.CatalystSqlParser
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 
@@ -98,7 +97,7 @@ private[sparkzorder] object DeclaredOrder {
   def of(properties: Map[String, String]): Option[DeclaredOrder] = {
     val (columns, lexical) =
       properties.get(Settings.Columns.propertyKey)
-        .map(text => split(text).map(parts) -> (order(properties) == Lexical))
+        .map(text => split(text).map(NameList.parts) -> (order(properties) == Lexical))
         .orElse(properties.get(ImpalaColumns).map(impala(_, properties.get(ImpalaOrder))))
         .orElse(properties.get(SparkClustering).map(spark(_) -> false))
         .getOrElse(Nil -> false)
@@ -108,8 +107,6 @@ private[sparkzorder] object DeclaredOrder {
   private def order(properties: Map[String, String]): String =
     properties.get(Settings.Order.propertyKey)
       .fold(ZOrder)(Settings.Order.parse(_, Settings.Order.propertyKey))
-
-  private def parts(name: String): Seq[String] = CatalystSqlParser.parseMultipartIdentifier(name)
 
   private def impala(names: String, order: Option[String]): (Seq[Seq[String]], Boolean) =
     names.split(',').toSeq.map(_.trim).filter(_.nonEmpty).map(Seq(_)) ->

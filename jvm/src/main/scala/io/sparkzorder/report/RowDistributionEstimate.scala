@@ -54,7 +54,10 @@ private[sparkzorder] object RowDistributionEstimate {
     val even = evenly(width, values, units)
     val below = even.scanLeft(0.0)(_ + _)
     val squares =
-      even.zip(width).map { case (r, w) => if (w > 0) r * r / w else 0.0 }.scanLeft(0.0)(_ + _)
+      even.zip(width).map { case (r, w) =>
+        val square = r * (r / w)
+        if (square < Double.MaxValue) square else 0.0
+      }.scanLeft(0.0)(_ + _)
     val (uneven, others) = units.partition { u =>
       def sum(sums: Array[Double]) = sums(2 * u.high + 1) - sums(2 * u.low)
       sum(squares) * values.room(u.low, u.high) > Uneven * sum(below) * sum(below)
@@ -79,8 +82,9 @@ private[sparkzorder] object RowDistributionEstimate {
     val density = new RangeSums(width.length)
     val atOneValue = new Array[Double](width.length)
     units.foreach { u =>
-      val room = values.room(u.low, u.high)
-      if (room > 0) density.add(2 * u.low, 2 * u.high, u.count / room)
+      // the quotient overflows for a range such as 0.0 to 1e-305
+      val rowsOfWidth = u.count / values.room(u.low, u.high)
+      if (rowsOfWidth < Double.MaxValue) density.add(2 * u.low, 2 * u.high, rowsOfWidth)
       else atOneValue(2 * u.low) += u.count
     }
     density.values.zip(width).zip(atOneValue).map { case ((d, w), one) => d * w + one }

@@ -22,8 +22,8 @@ import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
 import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.ordered.DeclaredOrder
 import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.util.NameList
 
 /** A table of Delta or Iceberg: the format lists the files, and commits changes by transactions of its own. */
 private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logging {
@@ -65,9 +65,8 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     new Settings(options, properties, user.conf.getAll, defaults).validate()
 
   override def orderWithoutLayout(statement: Statement): ClusteringSpec = {
-    val parse = statement.user.sessionState.sqlParser.parseMultipartIdentifier _
     val declared =
-      statement.settings.get(Settings.Columns).toSeq.flatMap(DeclaredOrder.split).map(parse)
+      statement.settings.get(Settings.Columns).toSeq.flatMap(NameList.split).map(NameList.parts)
     if (declared.isEmpty) {
       throw ZOrderErrors.unsupportedTable(
         name,

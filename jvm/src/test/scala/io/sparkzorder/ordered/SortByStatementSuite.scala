@@ -3,7 +3,7 @@
 
 package io.sparkzorder.ordered
 
-import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.{AnalysisException, Row}
 import org.apache.spark.sql.catalyst.parser.ParseException
 
 import io.sparkzorder.errors.ZOrderException
@@ -203,6 +203,35 @@ class SortByStatementSuite extends DeclaredTables {
     withTable("t") {
       sql("CREATE TABLE t USING parquet AS SELECT 1 AS a, 2 AS b SORT BY (a)")
       assert(declared("t") === Map.empty)
+    }
+  }
+
+  test("names that are reserved words keep their order, in sessions that reserve them") {
+    withTable("t")(withSQLConf(
+      "spark.sql.ansi.enabled" -> "true",
+      "spark.sql.ansi.enforceReservedKeywords" -> "true") {
+      sql("CREATE TABLE t (`user` INT, `order` INT) USING parquet SORT BY ZORDER (`user`, `order`)")
+      sql("INSERT INTO t SELECT id % 7, id % 5 FROM range(200)")
+      sql("CREATE ZORDER INDEX ON t").collect()
+      val row = sql("OPTIMIZE TABLE t OPTIONS ('targetFileSize' '1k')").head()
+      assert(row.getAs[Seq[Row]]("columns").map(_.getString(0)) === Seq("user", "order"))
+      assert(sql("SHOW LAYOUT t").collect().map(_.getAs[String]("column")).toSet ===
+        Set("user", "order"))
+      val shown = sql("SHOW SKIPPING FOR SELECT * FROM t WHERE `user` = 3").head()
+      assert(shown.getAs[Long]("filesKept") < shown.getAs[Long]("files"))
+    })
+  }
+
+  test("SORT BY () removes our declaration also where CLUSTER BY was") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet " +
+        "TBLPROPERTIES ('clusteringColumns' = '[]')")
+      sql("ALTER TABLE t SORT BY ZORDER (a, b)")
+      sql("ALTER TABLE t SORT BY ()")
+      sql("ALTER TABLE t SORT BY ()")
+      assert(declared("t") === Map.empty)
+      sql("ALTER TABLE t SET TBLPROPERTIES ('clusteringColumns' = '[[\"a\"]]')")
+      refused("ZORDER_SORT_BY_UNSUPPORTED")("ALTER TABLE t SORT BY ()")
     }
   }
 

@@ -57,6 +57,13 @@ class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("a range so small that the rows of a width overflow: no NaN") {
+    for (least <- Seq(1e-305, Double.MinPositiveValue)) {
+      val ranges = (0.0 -> least) +: (1 until 8).map(i => i.toDouble -> (i + 1).toDouble)
+      assert(mean(DoubleType, ranges.map { case (low, high) => (low, high): Range }) < 3, least)
+    }
+  }
+
   test("units that follow the column: one holds a value") {
     near(mean(IntegerType, (0 until 50).map(i => (i * 10, i * 10 + 9))), 1.0)
     near(mean(DoubleType, (0 until 50).map(i => (i.toDouble, i + 0.99))), 1.0)

@@ -274,7 +274,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
           .getOrElse(Nil)
       catch { case NonFatal(_) => Nil }
     // another program may have written the property
-    OrderingColumns.parsed(session.sessionState.sqlParser, texts)
+    OrderingColumns.parsed(texts)
   }
 
   private def checkNoPartitionColumn(column: Seq[String], listed: TableFiles): Unit = {

@@ -281,7 +281,6 @@ private[sparkzorder] final class LayoutColumns(
     log: Option[TableLog]) {
   private val sameName = session.sessionState.conf.resolver
   private val resolver = new OrderingColumns(table.name, sameName)
-  private val parser = session.sessionState.sqlParser
 
   /**
    * @param names name parts of the columns of FOR; empty without FOR
@@ -291,7 +290,7 @@ private[sparkzorder] final class LayoutColumns(
     def found(columns: Seq[Seq[String]]): Seq[OrderingColumn] =
       // a column may have been dropped since the run or the declaration
       columns.flatMap(c => Try(resolve(Seq(c), schema)).toOption).flatten
-    val ordering = found(OrderingColumns.parsed(parser, lastLayout))
+    val ordering = found(OrderingColumns.parsed(lastLayout))
     // the schema of a Delta table has its partition columns, too
     def data = StructType(
       schema.filterNot(f => table.files.partitionSchema.exists(p => sameName(p.name, f.name))))
@@ -326,7 +325,7 @@ private[sparkzorder] final class LayoutColumns(
     case Some(target) =>
       target.tables.flatMap(t => Try(DeclaredOrder.of(t)).toOption.toSeq.flatten).headOption.toSeq
         .flatMap(_.columns)
-    case _ => OrderingColumns.parsed(parser, table.declared.toSeq.flatMap(DeclaredOrder.split))
+    case _ => OrderingColumns.parsed(table.declared.toSeq.flatMap(DeclaredOrder.split))
   }
 
   /** Leaf columns that have an order, also in structs, but not inside lists and maps. */

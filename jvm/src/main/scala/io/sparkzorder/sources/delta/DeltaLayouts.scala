@@ -10,13 +10,13 @@ import scala.util.Try
 
 import com.fasterxml.jackson.databind.ObjectMapper
 
-import org.apache.spark.sql.{Column, SparkSession}
+import org.apache.spark.sql.Column
 import org.apache.spark.sql.delta.{DeltaColumnMapping, DeltaLog, Snapshot}
 import org.apache.spark.sql.delta.actions.AddFile
 import org.apache.spark.sql.functions.{col, desc, lit}
-import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.{DataType, StructField, StructType}
 
+import io.sparkzorder.commands.OrderingColumns
 import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
 import io.sparkzorder.table.OrderingColumn
 
@@ -162,12 +162,10 @@ private[delta] object DeltaLayouts {
    * rows. The names are those of that time: a column may have been renamed since.
    */
   def columnsOfHistory(log: DeltaLog): Seq[Seq[String]] = {
-    val parse = SparkLine.session(SparkSession.active).sessionState.sqlParser
-      .parseMultipartIdentifier _
     log.history.getHistory(Some(RecentCommits)).iterator.filter(_.operation == "OPTIMIZE")
       .flatMap(c => Option(c.operationParameters).flatMap(_.get("zOrderBy")))
       .map(json => new ObjectMapper().readTree(json).asScala.map(_.asText).toSeq)
-      .find(_.nonEmpty).toSeq.flatMap(_.map(parse))
+      .find(_.nonEmpty).toSeq.flatMap(OrderingColumns.parsed)
   }
 
   /** The last layout; None if one of its columns is gone, or if the last run was a compaction. */

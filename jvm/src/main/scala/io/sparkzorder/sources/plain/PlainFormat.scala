@@ -30,7 +30,7 @@ import io.sparkzorder.sources.{
 }
 import io.sparkzorder.table.TableFiles
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.Directories
+import io.sparkzorder.util.{Directories, NameList}
 
 /**
  * A table of Parquet or ORC files in directories: its list of files is the listing of the directories
@@ -57,10 +57,8 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 
   override def lastLayout: Option[LastLayout] = {
     val log = TableLog.read(table.state)
-    val parse = table.user.sessionState.sqlParser.parseMultipartIdentifier _
     log.layouts.headOption.orElse(log.inForce.headOption.map(_._2)).map { r =>
-      // a reserved word of the parser may be the name of a column, too
-      val columns = r.columns.map(c => Try(parse(c)).getOrElse(Seq(c)))
+      val columns = r.columns.map(c => Try(NameList.parts(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
     }
   }
