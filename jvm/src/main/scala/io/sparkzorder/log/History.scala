@@ -67,27 +67,53 @@ private[sparkzorder] final class FolderHistory(
 
   /**
    * Listed files that have the names of replaced files. Empty if no live file is listed or hidden: then another
-   * program has overwritten the folder, or the listing is older than the runs.
+   * program has overwritten the folder, or the listing is older than the runs. A replaced file itself is named only
+   * if a live file may have some of its rows. Without such a file, it is the only copy, like any other file.
    *
    * @param hidden names of live files that a run under way has hidden
+   * @param isRead true for a listed replaced file that readers read all the same, because a file that took its place is
+   *   missing. It counts as [[Reused]]: nobody may be told to remove it
    */
   def disagreements(
       listed: Map[String, FileStatus],
-      hidden: => Set[String] = Set.empty): Seq[Disagreement] = {
-    val again = listed.keys.filter(replaced.contains).toSeq.sorted
-    // `exists(hidden)` evaluates `hidden` once; `exists(hidden(_))` would list a directory for each name
-    def isHidden = live.map(_._1.name).exists(hidden)
-    if (again.isEmpty || !live.exists { case (a, _) => isListed(listed, a) } && !isHidden) Nil
+      hidden: => Set[String] = Set.empty,
+      isRead: String => Boolean = _ => false): Seq[Disagreement] = {
+    val again = namesAgain(listed)
+    lazy val inUse = hidden
+    val (there, gone) =
+      if (again.isEmpty) (Nil, Nil)
+      else live.partition { case (a, _) => isListed(listed, a) || inUse(a.name) }
+    if (there.isEmpty) Nil
     else {
       val names = live.map(_._1.name).toSet
-      val (returned, others) = again.partition(n => replaced(n).is(listed(n)))
+      val (same, others) = again.partition(n => replaced(n).is(listed(n)))
+      val returned =
+        if (gone.isEmpty) same else same.filter(n => hasRowsOf(n, listed(n).getLen, there))
+      val (read, leftOut) = returned.partition(isRead)
       Seq(
-        (returned, Returned(path, _: Seq[String], _: String)),
-        (others.filterNot(names), Reused(path, _: Seq[String], _: String))).collect {
+        (leftOut, Returned(path, _: Seq[String], _: String)),
+        (
+          (others.filterNot(names) ++ read).sorted,
+          Reused(path, _: Seq[String], _: String))).collect {
         case (found, make) if found.nonEmpty =>
           make(found, found.map(replaced).maxBy(_.number).run)
       }
     }
+  }
+
+  /** Names of listed files that runs have replaced, ascending. */
+  def namesAgain(listed: Map[String, FileStatus]): Seq[String] =
+    listed.keys.filter(replaced.contains).toSeq.sorted
+
+  /** True if one of some live files may have rows of a replaced file: a run made it from that file, directly or not. */
+  private def hasRowsOf(name: String, length: Long, files: Seq[(Added, Step)]): Boolean = {
+    var family = Set(name -> length)
+    val makers = steps.filter { s =>
+      val isOne = s.change.replaced.exists(r => family(r.name -> r.length))
+      if (isOne) family ++= s.change.added.map(a => a.name -> a.length)
+      isOne
+    }.map(_.known.number).toSet
+    files.exists { case (_, step) => makers(step.known.number) }
   }
 
   private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
@@ -167,7 +193,7 @@ private[sparkzorder] object History {
     BytesOfName * (1L + changes.map(c => 1L + c.replaced.size + c.added.size).sum)
   }
 
-  private def ofFolder(path: Path, steps: IndexedSeq[Step]): FolderHistory = {
+  private[log] def ofFolder(path: Path, steps: IndexedSeq[Step]): FolderHistory = {
     val live = mutable.LinkedHashMap.empty[String, (Added, Step)]
     val replaced = mutable.Map.empty[String, ReplacedName]
     steps.foreach { step =>
@@ -233,12 +259,14 @@ private[sparkzorder] final case class Returned(folder: Path, names: Seq[String],
 }
 
 /**
- * Other files under these names. A program that uses fixed names writes such files when it runs again. Readers
- * read these files. It is not known whether their rows are new, or take the place of rows of the replaced files.
+ * Files under these names that readers read. A program that uses fixed names writes such files when it runs again. Or
+ * a replaced file is back, and a file that took its place is missing. It is not known whether their rows are new, or
+ * are in other files, too.
  */
 private[sparkzorder] final case class Reused(folder: Path, names: Seq[String], run: String)
     extends Disagreement {
   override def warning: String =
-    s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and are other files; " +
-      "if a program wrote them again to correct rows, the old rows are in the table as well"
+    s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and count beside its files; " +
+      "if a program wrote them again to correct rows, or if they were restored because a file of the run was lost, " +
+      "old rows may be in the table as well"
 }

@@ -6,6 +6,7 @@ package io.sparkzorder.log
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.table.TableFiles
+import io.sparkzorder.util.Paths
 
 /**
  * What the records of a table told when they were read. Writers, readers, reports and the index all ask this
@@ -101,14 +102,45 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
    * up once more, because a listing that took long may show a file that a run has just replaced.
    *
    * @param listed files as they were listed
+   * @param isRead true for a listed file that readers read; called for replaced files only
    */
-  def disagreements(listed: TableFiles): Seq[Disagreement] = {
+  def disagreements(listed: TableFiles, isRead: Path => Boolean): Seq[Disagreement] = {
     val byFolder = listed.files.groupBy(_.folder.path)
-    seen.history.folders.toSeq.sortBy(_._2.path.toString).flatMap { case (folder, history) =>
-      val files = byFolder.getOrElse(history.path, Nil)
-      history.disagreements(files.map(f => f.path.getName -> f.status).toMap, hiddenIn(folder))
+      .map { case (path, files) => path -> files.map(f => f.path.getName -> f.status).toMap }
+    (seen.history.folders.keySet ++ ended.keySet).toSeq.sorted.flatMap { folder =>
+      byFolder.get(Paths.folder(state.root, folder)).toSeq.flatMap { files =>
+        historyOf(folder, files)
+          .disagreements(files, hiddenIn(folder), n => isRead(files(n).getPath))
+      }
     }.filter(d =>
       d.names.exists(n => state.status(new Path(d.folder, new Path(null, null, n))).isDefined))
+  }
+
+  /** The changes of done runs that met a conflict in some folder, by folder. */
+  private lazy val ended: Map[String, Seq[Step]] =
+    seen.pending.filter(_.isDone)
+      .flatMap(o => o.known.changes.map(Step(o.known, _, underWay = false)))
+      .groupBy(_.change.folder)
+
+  /**
+   * The history of a folder, with the runs that are published there and met a conflict elsewhere. The disk is asked for
+   * these runs only if the folder has a name again that some run has replaced.
+   */
+  private def historyOf(folder: String, listed: Map[String, FileStatus]): FolderHistory = {
+    val settled = seen.history.folders.getOrElse(
+      folder,
+      History.ofFolder(Paths.folder(state.root, folder), IndexedSeq.empty))
+    val others = ended.getOrElse(folder, Nil)
+    def isAgain = settled.namesAgain(listed).nonEmpty ||
+      others.exists(_.change.replaced.exists(r => listed.contains(r.name)))
+    if (others.isEmpty || !isAgain) settled
+    else {
+      val published = others.filter(s =>
+        new RunFolder(state, s.known.record, s.change).folderState == FolderState.Published)
+      History.ofFolder(
+        settled.path,
+        (settled.steps ++ published).sortBy(_.known.number))
+    }
   }
 
   /**

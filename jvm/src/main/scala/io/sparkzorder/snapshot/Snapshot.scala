@@ -57,6 +57,15 @@ private[sparkzorder] object Snapshot {
     new Overlay(state, shadows, upTo).over(listing)
 
   /**
+   * Where the files of a table, as they were listed, disagree with what its published runs did. A replaced file that
+   * came back is called a copy only if readers leave the file out.
+   */
+  def disagreements(state: StateDirectory, listed: TableFiles): Seq[Disagreement] = {
+    lazy val read = of(state, listed, whole = false, ShadowUse.Off).files.map(_.path).toSet
+    TableLog.read(state).disagreements(listed, read(_))
+  }
+
+  /**
    * A listing of a table with the records laid over it: without replaced files, and with new files, wherever
    * they are.
    *
@@ -305,23 +314,32 @@ private[snapshot] final class Overlay(
     val folder = history.path
     if (listing.inOrder(folder).exists(history.hasExplained)) None
     else listing.files(folder).flatMap { listed =>
-      warnOf(history, listed, present)
       if (history.explains(listed)) {
+        warnOf(history, listed, listed, present)
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
-      } else lay(folder, history.steps, Map.empty, listed, present, moves).map(folder -> _)
+      } else {
+        val files = lay(folder, history.steps, Map.empty, listed, present, moves)
+        warnOf(history, listed, files.getOrElse(listed), present)
+        files.map(folder -> _)
+      }
     }
   }
 
   /**
    * Warns of files that another program has put under the names of replaced files. An old listing shows replaced
    * files, too, so the warning needs a file that is there now.
+   *
+   * @param read the files that are read, by name
    */
   private def warnOf(
       history: FolderHistory,
       listed: Map[String, FileStatus],
+      read: Map[String, FileStatus],
       present: PresentFiles): Unit =
-    history.disagreements(listed)
+    history.disagreements(
+      listed,
+      isRead = n => read.get(n).exists(_.getPath == listed(n).getPath))
       .filter(d => d.names.exists(present.in(history.path).contains) && history.isNew(d, listed))
       .foreach(d => logWarning(d.warning))
 

@@ -215,7 +215,7 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
       Some(target),
       target.format,
       warnings = listed.toSeq.flatMap(l =>
-        TableLog.read(state).disagreements(l).map(_.warning) ++
+        Snapshot.disagreements(state, l).map(_.warning) ++
           new LostRecords(state).warning(l)))
   }
 

@@ -15,7 +15,7 @@ import io.sparkzorder.cluster.FolderSample
 import io.sparkzorder.commands.{OrderingColumns, SampledCuts, TableState, WhereClause}
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Returned, Reused, TableLog}
+import io.sparkzorder.log.{Returned, Reused}
 import io.sparkzorder.ordered.grid.{GridOfRun, GridStore, SampledFolder}
 import io.sparkzorder.snapshot.Snapshot
 import io.sparkzorder.sources._
@@ -152,7 +152,7 @@ private[plain] final class PlainListing(
    */
   private def checkNames(listed: TableFiles, chosen: TableFiles): Unit = {
     val folders = chosen.folders.map(_.path).toSet
-    val found = TableLog.read(table.state).disagreements(listed.onlyFolders(f => folders(f.path)))
+    val found = Snapshot.disagreements(table.state, listed.onlyFolders(f => folders(f.path)))
     found.foreach {
       case Returned(folder, names, run) =>
         throw ZOrderErrors.filesReturned(table.target.name, folder.toString, names, run)

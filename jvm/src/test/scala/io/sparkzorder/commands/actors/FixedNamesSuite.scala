@@ -6,6 +6,7 @@ package io.sparkzorder.commands.actors
 import java.io.File
 import java.nio.file.{Files, StandardCopyOption}
 
+import org.apache.commons.io.FileUtils
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.commands.FaultyTables
@@ -103,25 +104,120 @@ class FixedNamesSuite extends FaultyTables {
     }
   }
 
+  private def copy(file: File, to: File): Unit = {
+    to.mkdirs()
+    val _ = Files.copy(
+      file.toPath,
+      new File(to, file.getName).toPath,
+      StandardCopyOption.COPY_ATTRIBUTES)
+  }
+
+  private def parts(dir: File): Seq[File] =
+    dir.listFiles.filter(f => f.getName.startsWith("part-") && f.getName.endsWith("parquet")).toSeq
+
+  /**
+   * A layout, and an appended file beside it, which the next run alone replaces.
+   *
+   * @param body gets the appended file, of which a copy with its time is in the directory `backup`
+   */
+  private def withAppended(dir: File, folder: File)(body: File => Unit): Unit = {
+    write(shuffled(2000, 1).selectExpr("*", "id % 2 p"), dir, "p")
+    sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+    val layout = parts(folder)
+    write(spark.range(0, 40, 1, 1).selectExpr("id", "1 a", "id b", "'x' s", "id % 2 p"), dir, "p")
+    val Seq(appended) = parts(folder).diff(layout)
+    copy(appended, new File(dir.getParentFile, "backup"))
+    body(appended)
+  }
+
+  private def backup(dir: File, file: File): File =
+    new File(new File(dir.getParentFile, "backup"), file.getName)
+
+  test("a replaced file that is restored because its new file was lost is a file like others") {
+    withTableDir { dir =>
+      val folder = new File(dir, "p=0")
+      withAppended(dir, folder) { appended =>
+        val expected = bag(read(dir))
+        val others = parts(folder).toSet - appended
+        sql(s"OPTIMIZE '$dir' WHERE p = 0").collect()
+        assert(others.forall(_.exists) && !appended.exists)
+        (parts(folder).toSet -- others).foreach(f => assert(f.delete()))
+        copy(backup(dir, appended), folder)
+        assert(bag(read(dir)) === expected)
+        assert(warnings(read(dir).count()).forall(!_.contains("were replaced")))
+        sql(s"OPTIMIZE '$dir' DRY RUN").collect()
+        optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
+        assert(layoutWarnings(dir).forall(_ == null))
+      }
+    }
+  }
+
+  test("where only some of the new files were lost, a restored file is not called a copy") {
+    withTableDir { dir =>
+      write(shuffled(300, 1), dir)
+      val Seq(original) = parts(dir)
+      copy(original, new File(dir.getParentFile, "backup"))
+      sql(s"OPTIMIZE '$dir' ZORDER BY a OPTIONS (${sizeFor(dir, 3)})").collect()
+      assert(parts(dir).size > 1 && parts(dir).head.delete())
+      copy(backup(dir, original), dir)
+      val rows = bag(read(dir))
+      // readers read the file, because it may have the only copy of some rows
+      assert(rows.size === 300)
+      fails("ZORDER_NAMES_REUSED", original.getName)(sql(s"OPTIMIZE '$dir' FULL").collect())
+      assert(warnings(read(dir).count()).forall(!_.contains("left out")))
+      assert(bag(read(dir)) === rows)
+    }
+  }
+
+  test("a file that an UNDO has put back is no return of files, although the UNDO met a conflict elsewhere") {
+    withTableDir { dir =>
+      val folder = new File(dir, "p=0")
+      withAppended(dir, folder) { appended =>
+        sql(s"OPTIMIZE '$dir'").collect()
+        val expected = bag(read(dir).where("p = 0"))
+        assert(killedAt(0)((o, p) => o == "rename" && p.getName.startsWith("part-zorder-"))(
+          sql(s"UNDO LAYOUT ${faulty(dir)}").collect())._2)
+        FileUtils.deleteDirectory(new File(dir, "p=1"))
+        fails("ZORDER_PUBLISH_CONFLICT")(sql(s"RECOVER LAYOUT '$dir'").collect())
+        assert(appended.exists && bag(read(dir).where("p = 0")) === expected)
+        assert(layoutWarnings(dir).forall(_ == null))
+        sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY b").collect()
+        assert(bag(read(dir).where("p = 0")) === expected)
+      }
+    }
+  }
+
+  test("originals that come back into a folder whose run met a conflict elsewhere are named") {
+    withTableDir { dir =>
+      val folder = new File(dir, "p=0")
+      withAppended(dir, folder) { appended =>
+        assert(killedAt(0)((o, p) => o == "rename" && p.getName.startsWith("part-zorder-"))(
+          sql(s"OPTIMIZE ${faulty(dir)}").collect())._2)
+        FileUtils.deleteDirectory(new File(dir, "p=1"))
+        fails("ZORDER_PUBLISH_CONFLICT")(sql(s"RECOVER LAYOUT '$dir'").collect())
+        val expected = bag(read(dir))
+        copy(backup(dir, appended), folder)
+        assert(bag(read(dir)) === expected)
+        assert(layoutWarnings(dir).forall(_.contains(appended.getName)))
+        fails("ZORDER_FILES_RETURNED", appended.getName)(sql(s"OPTIMIZE '$dir'").collect())
+        assert(appended.delete())
+        optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
+      }
+    }
+  }
+
   /** The inputs of a run come back with their times, as by `cp -p`, `rsync -a` or a restored backup. */
   private def returned(runsBetween: Int): Unit = withTableDir { dir =>
     write(shuffled(300, 2), dir)
     val backup = new File(dir.getParentFile, "backup")
-    backup.mkdirs()
-    def copy(from: File, to: File): Unit = from.listFiles.filter(_.getName.startsWith("part-"))
-      .foreach(f =>
-        Files.copy(
-          f.toPath,
-          new File(to, f.getName).toPath,
-          StandardCopyOption.COPY_ATTRIBUTES))
-    copy(dir, backup)
+    parts(dir).foreach(copy(_, backup))
     sql(s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('retention' '0s')").collect()
     val expected = bag(read(dir))
     for (i <- 1 to runsBetween) {
       sql(s"OPTIMIZE '$dir' FULL ZORDER BY ${if (i % 2 == 0) "a" else "b"} " +
         "OPTIONS ('retention' '0s')").collect()
     }
-    copy(backup, dir)
+    parts(backup).foreach(copy(_, dir))
     val before = snapshot(dir)
     assert(bag(read(dir)) === expected)
     assert(warnings(read(dir).count()).exists(_.contains("part-00000")))
