@@ -317,8 +317,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
     if (!isWhole && list() != now) None
     else {
       val loaded = ManyFiles.map(files) { case (id, marked) =>
-        seen.record(id).orElse(open(id, marked))
-          .map(k => seen.done(id).getOrElse(status(k, marked)))
+        val before = seen.state(id, marked)
+        before.map(_.known).orElse(open(id, marked))
+          .map(k => before.filter(_.isDone).getOrElse(status(k, marked)))
       }
       val records = loaded.flatten
       // If a record and its mark were removed during the listing, the listing may have the record alone, and its
@@ -375,7 +376,12 @@ private final class SeenRecords(before: Option[CommitLog]) {
   def record(id: RecordId): Option[KnownRecord] =
     records.get(id).map(_.known).filter(_.record != null)
 
-  /** The record if its run was done at the earlier read. A run that is done stays done. */
-  def done(id: RecordId): Option[OpenRecord] =
-    records.get(id).filter(o => o.isDone && o.known.record != null)
+  /**
+   * What the earlier read has found out about the run of a record. A run that is done stays done, and so does what
+   * was found out about its files. Not so if its mark is gone: a backup or a snapshot of the table was restored, from
+   * before the end of the run.
+   */
+  def state(id: RecordId, marked: Boolean): Option[OpenRecord] =
+    records.get(id).filter(o =>
+      o.known.record != null && (marked || !o.isDone || o.known.shadow.nonEmpty))
 }

@@ -8,6 +8,7 @@ import java.io.File
 import scala.collection.mutable
 import scala.util.Try
 
+import org.apache.commons.io.FileUtils
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.FaultyFileSystem
@@ -139,6 +140,32 @@ class OverlayRecordsSuite extends OverlayTableBase {
       assert(listings.map(l => Try(l.read())).nonEmpty)
       assert(away.renameTo(p))
       listings.foreach(l => assert(l.read() === after))
+    }
+  }
+
+  test("a table that is rolled back into a publish: a driver that has seen the end of the run reads all rows") {
+    // when some replaced files are hidden, and when some new files are visible
+    for (k <- Seq(5, 9)) withScheme("faulty") { (dir, state) =>
+      val record = stage(dir, state, "run", folders)
+      assert(state.createRecord(1, record))
+      val backup = new File(s"$dir.backup")
+      assert(withChangeBefore(k)(FileUtils.copyDirectory(dir, backup, true))(
+        new Publisher(state).publish(1, record)))
+      assert(state.isDone(1) && new Listing(dir, state, both).read() === after)
+      // a file that this driver has missed in the meantime
+      val moved = visible(dir).toSeq.map(new File(dir, _))
+      moved.foreach(f => assert(f.renameTo(new File(s"$dir.${f.getName}"))))
+      new Listing(dir, state, both).read()
+      FileUtils.deleteDirectory(dir)
+      FileUtils.moveDirectory(backup, dir)
+      moved.foreach(f => assert(new File(s"$dir.${f.getName}").delete()))
+      assert(new Listing(dir, state, both).read() === after, s"at $k")
+      assert(TableLog.read(state).unfinished.map(_._1) === Seq(1L))
+      new Publisher(state).rollForward()
+      assert(state.isDone(1) && visible(dir) === Set("n1", "n2") && visible(
+        dir,
+        "p=1") === Set("m1"))
+      assert(new Listing(dir, state, both).read() === after)
     }
   }
 
