@@ -6,16 +6,10 @@ package io.sparkzorder.log.publish
 import java.io.FileNotFoundException
 import java.nio.file.Files
 
-import scala.collection.mutable
-import scala.util.control.TailCalls.{done, tailcall, TailRec}
-
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log._
-import io.sparkzorder.table.{DataFile, DataFormat}
-import io.sparkzorder.table.stats.FooterReader
-import io.sparkzorder.util.{Directories, ManyFiles, Paths, RawFiles}
-import io.sparkzorder.util.DeepRecursion.forall
+import io.sparkzorder.util.{Directories, ManyFiles, RawFiles}
 
 /**
  * Finds the files that runs keep only for a while, and decides whether they may be removed. This class changes
@@ -116,8 +110,11 @@ private[sparkzorder] final class Leftovers(
     // A run writes its intent before it makes a directory. So these are the runs that have begun since this object has
     // read the intents, and an UNDO among them may have claimed the files of an earlier run.
     val known = intents.map(_._2.run).toSet
-    val begun = intentStore.all().map(_._2).filterNot(i => known(i.run))
-    val isBusy = begun.flatMap(i => i.undone.toSeq :+ i.run).toSet
+    val now = intentStore.all().map(_._2)
+    val begun = now.filterNot(i => known(i.run))
+    val isBusy = begun.flatMap(i => i.undone.toSeq :+ i.run).toSet ++ committedSince
+    // a run that commits from here on needs its intent for that, so its directories need an abort before they go
+    val mayCommit = known ++ now.map(_.run)
     val named = intents.flatMap { case (_, i) => i.folders.map(i.run -> _) }.toSet
     val unfinished = log.unfinished.map(_._2.run).toSet
     // a shadow may be in force although somebody has removed its intent
@@ -127,14 +124,26 @@ private[sparkzorder] final class Leftovers(
       named(run -> folder) || isBusy(run) || claimed(run) || mayBeInForce(run, folder)
     found.filterNot { case (run, folder, _) =>
       unfinished(run) || isOfOther(run, folder)
-    }.flatMap { case (run, folder, path) => directory(kindOf(run, folder, path), path, run) }
+    }.flatMap { case (run, folder, path) =>
+      directory(kindOf(run, folder, path, mayCommit(run)), path, run)
+    }
   }
 
-  private def kindOf(run: String, folder: String, path: Path): Leftover.Kind = {
+  /** The runs that have committed since this object has read the records. They may be moving files now. */
+  private def committedSince: Set[String] =
+    TableLog.read(state).all.map(_._2).filter(_.commitsRun).map(_.run)
+      .filter(log.commitOf(_).isEmpty).toSet
+
+  private def kindOf(
+      run: String,
+      folder: String,
+      path: Path,
+      mayCommit: Boolean): Leftover.Kind = {
     val number = log.commitOf(run)
+    def isOpen = number.isEmpty && mayCommit
     if (number.exists(state.hasConflict)) Leftover.Conflict
     else if (number.flatMap(log.record).exists(_.makesShadow)) Leftover.Shadow
-    else if (copyIn(path, run).exists(r =>
+    else if (!isOpen && copyIn(path, run).exists(r =>
         evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
     else if (number.isEmpty && !hasOld(path)) Leftover.Staged
     else Leftover.Unproven
@@ -297,100 +306,4 @@ private[sparkzorder] object Leftover {
 
   /** A file that was written under a temporary name and never got its final name. */
   case object Temporary extends Kind("temporary", stays = false)
-}
-
-/**
- * Finds out whether the rows of replaced files are in other files. Each file that the run added must be in its
- * folder with the recorded length and a readable footer. Otherwise a later run must have replaced the file, and the
- * same must hold for the files of that run. The reason: a power failure, a cleaning program or `rm` may have removed
- * new files long after the run, and then the replaced files are the only copy.
- *
- * @param isReadable true if the footer of a data file can be read
- */
-private[log] final class Evidence(
-    state: StateDirectory,
-    log: TableLog,
-    isReadable: FileStatus => Boolean) {
-
-  /**
-   * The published runs that replaced a file, by folder, name and length of the file. The length matters: a program that
-   * uses fixed names writes other files under the same name.
-   */
-  private lazy val replacedBy: Map[(String, String, Long), Seq[(Long, FolderChange)]] = {
-    val all = for {
-      (n, c) <- log.settledChanges
-      f <- c.replaced
-    } yield (c.folder, f.name, f.length) -> (n -> c)
-    all.groupBy(_._1).map { case (file, runs) => file -> runs.map(_._2) }
-  }
-
-  private val seen = mutable.HashMap.empty[(String, String, Added, Long), Boolean]
-
-  /**
-   * True if every file that the change added is in its folder and readable, or was replaced by files for which the
-   * same holds.
-   *
-   * @param folder the folder in which the files of the change are now
-   * @param number the number of the record of the run: only later records count as replacements. 0 if the
-   *   number is not known, so that all records count
-   */
-  def holds(folder: String, change: FolderChange, number: Long): Boolean = {
-    // several files at once, because each costs a status and a footer
-    val files = change.added.map(folder -> _).filterNot(there.contains)
-    there ++= files.zip(ManyFiles.map(files) { case (folder, a) => look(folder, a) })
-    forall(change.added.toList)(isProven(folder, change.folder, _, number)).result
-  }
-
-  /**
-   * Only later runs are asked, so this ends. A chain may have thousands of runs
-   * ([[io.sparkzorder.util.DeepRecursion]]).
-   *
-   * @param recorded the folder of the file in the records, which may have been moved to `folder`
-   */
-  private def isProven(
-      folder: String,
-      recorded: String,
-      a: Added,
-      number: Long): TailRec[Boolean] = {
-    val key = (folder, recorded, a, number)
-    // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
-    // files of all these runs must be proven.
-    def isReplaced = {
-      val later = replacedBy.getOrElse((recorded, a.name, a.length), Nil).filter(_._1 > number)
-      val files = for {
-        (n, change) <- later.toList
-        file <- change.added
-      } yield file -> n
-      if (later.isEmpty) done(false)
-      else forall(files) { case (file, n) => isProven(folder, recorded, file, n) }
-    }
-    seen.get(key) match {
-      case Some(known) => done(known)
-      case None =>
-        tailcall(if (isThere(folder, a)) done(true) else isReplaced).map { proven =>
-          seen(key) = proven
-          proven
-        }
-    }
-  }
-
-  private val there = mutable.HashMap.empty[(String, Added), Boolean]
-
-  private def isThere(folder: String, a: Added): Boolean =
-    there.getOrElseUpdate((folder, a), look(folder, a))
-
-  private def look(folder: String, a: Added): Boolean =
-    state.status(Paths.child(state.folder(folder), a.name))
-      .exists(s => s.isFile && s.getLen == a.length && isReadable(s))
-}
-
-private[log] object Evidence {
-
-  /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
-  def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {
-    val format = DataFormat.all.find(f => file.getPath.getName.endsWith("." + f.name))
-    // the file may have been written by any program, under any name: an UNDO puts such files back
-    format.map(Seq(_)).getOrElse(DataFormat.all).exists(f =>
-      FooterReader.tryRead(Seq(DataFile.alone(file)), state.conf, f).forall(_.isSuccess))
-  }
 }
