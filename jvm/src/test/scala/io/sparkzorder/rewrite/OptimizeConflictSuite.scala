@@ -133,6 +133,30 @@ class OptimizeConflictSuite extends FaultyTables {
     }
   }
 
+  test("another OPTIMIZE commits after the recovery and before the listing, and is not published: a conflict") {
+    withTableDir { dir =>
+      write(shuffled(400, 4), dir)
+      val expected = bag(read(dir))
+      assert(killedAt(0)(isPublishing)(sql(statement(dir)).collect())._2)
+      val (record, away) = (new File(dir, "_zorder/_commits/_1"), new File(s"$dir.record"))
+      assert(record.renameTo(away))
+      // the last step of the recovery lists the intents
+      var hasRecovered = false
+      def isListing(operation: String, path: Path) = {
+        if (operation == "list" && path.getName == "_runs") hasRecovered = true
+        hasRecovered && operation == "list" && path.toUri.getPath == dir.getAbsolutePath
+      }
+      meanwhile(isListing)(assert(away.renameTo(record))) {
+        fails("ZORDER_CONFLICT", "not published yet")(
+          sql(s"OPTIMIZE ${faulty(dir)} ZORDER BY b").collect())
+      }
+      assert(bag(read(dir)) === expected && hidden(dir, "_new_").nonEmpty)
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
+      assert(bag(read(dir)) === expected)
+      checkState(dir)
+    }
+  }
+
   test("another OPTIMIZE of other files commits first: both are in") {
     withTableDir { dir =>
       write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")

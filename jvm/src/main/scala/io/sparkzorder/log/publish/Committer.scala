@@ -3,12 +3,14 @@
 
 package io.sparkzorder.log.publish
 
+import java.io.IOException
+
 import scala.annotation.tailrec
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{Intents, Record, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{Intents, Record, RecordCheck, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.util.ManyFiles
 
 /** Commits the runs of one statement. A run is committed by creating the next numbered record exclusively. */
@@ -29,8 +31,16 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
    *   compared with the inputs: an input with the name of a file that such a record replaced is a new file, because
    *   some writers always use the same names
    * @return the number of the record
+   * @throws IllegalStateException if no reader would accept the record. Then the whole table could not be read any more
    */
   def commit(record: Record, recheck: () => Unit, after: Long = 0L): Long = {
+    try RecordCheck.require(record)
+    catch {
+      case e: IOException =>
+        throw new IllegalStateException(
+          s"the record of run ${record.run} of $target is wrong: ${e.getMessage}",
+          e)
+    }
     if (after != since) {
       since = after
       readTo = after

@@ -63,6 +63,7 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
     stale = true
     // a batch before this one may have failed at its commit
     isCommitting = false
+    requirePublished(rows.listed)
     val hidden = hiddenFor(rows.listed)
     try {
       hidden.prepare()
@@ -84,6 +85,21 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
               .fold(e)(ZOrderErrors.conflict(name, _, Some(e)))
         })
     }
+  }
+
+  /**
+   * Refuses inputs that still have hidden names. Another session has committed their run since this statement published
+   * the runs of before, and has not published it. A record would name such a file by a name that it has only for now.
+   */
+  private def requirePublished(listed: TableFiles): Unit = {
+    lazy val shadows = TableLog.read(state).shadows
+    listed.files.find { f =>
+      RunFolder.runOf(f.path.getParent.getName).isDefined &&
+      !shadows.holds(Paths.relative(table.root, f.folder.path), f.path)
+    }.foreach(f =>
+      throw ZOrderErrors.conflict(
+        name,
+        s"another run was committed meanwhile, and ${f.path} is not published yet"))
   }
 
   /**

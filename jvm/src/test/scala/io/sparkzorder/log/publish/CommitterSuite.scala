@@ -104,6 +104,19 @@ class CommitterSuite extends StateTestBase {
     }
   }
 
+  test("a record that nobody could read is not committed") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", Map("p=1" -> ((Seq("a", "b"), Seq("new")))))
+      val twice = ours.copy(changes =
+        ours.changes.map(c => c.copy(replaced = c.replaced.map(_.copy(name = "a")))))
+      val e = intercept[IllegalStateException](
+        new Committer(state, "t").commit(twice, () => ()))
+      assert(e.getMessage.contains("it names a twice"))
+      assert(numbers(state) === Nil)
+      assert(new Committer(state, "t").commit(ours, () => ()) === 1)
+    }
+  }
+
   test("an unreadable record stops a commit") {
     withTable { (dir, state) =>
       val ours = stage(dir, state, "ours", one("a"))
