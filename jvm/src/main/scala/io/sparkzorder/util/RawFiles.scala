@@ -33,6 +33,20 @@ private[sparkzorder] object RawFiles {
   /** The path for `java.nio`. */
   def local(path: Path): NioPath = new File(path.toUri.getPath).toPath
 
+  /**
+   * True if this user may not enter a directory, or one of the directories above it up to `root`. What lies in a closed
+   * directory looks as if it did not exist, also a directory below it.
+   *
+   * @param mayEnter tests replace this function, because root may enter every directory
+   */
+  def isClosed(
+      directory: Path,
+      root: Path,
+      mayEnter: NioPath => Boolean = Files.isExecutable(_)): Boolean =
+    Iterator.iterate(directory)(_.getParent)
+      .takeWhile(d => d != null && d.depth >= root.depth).map(local)
+      .exists(d => Files.isDirectory(d) && !mayEnter(d))
+
   /** Configures tasks so that they write no checksum files on local disk. */
   def writeRaw(conf: Configuration): Configuration = {
     conf.set("fs.file.impl", classOf[RawLocalFileSystem].getName)

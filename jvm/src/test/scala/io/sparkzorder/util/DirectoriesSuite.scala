@@ -3,7 +3,7 @@
 
 package io.sparkzorder.util
 
-import java.io.IOException
+import java.io.{File, IOException}
 import java.nio.channels.ClosedByInterruptException
 import java.nio.file.Files
 import java.nio.file.attribute.PosixFilePermissions
@@ -31,6 +31,21 @@ class DirectoriesSuite extends StateTestBase {
         before
         throw new IOException(s"Invalid directory or I/O error occurred for dir: $path")
       }
+  }
+
+  test(
+    "a directory is closed to a user who may not enter it, or a directory above it in the table") {
+    withTable { (dir, state) =>
+      put(dir, "p=1/q=2/a", "")
+      def isClosed(folder: String, denied: File*) = RawFiles.isClosed(
+        state.folder(folder),
+        state.root,
+        d => !denied.contains(d.toFile))
+      val (p, q) = (new File(dir, "p=1"), new File(dir, "p=1/q=2"))
+      assert(isClosed("p=1/q=2", p) && isClosed("p=1/q=2", q) && isClosed("p=1", p))
+      assert(isClosed("p=1/q=3", p) && !isClosed("p=1/q=3", q) && !isClosed("p=1", q))
+      assert(!isClosed("p=1/q=2", dir.getParentFile) && isClosed("", dir))
+    }
   }
 
   test("a sync that is interrupted fails, and a directory that is gone is skipped") {

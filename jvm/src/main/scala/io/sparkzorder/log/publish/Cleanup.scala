@@ -50,8 +50,21 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
         ManyFiles.map(leftover.directories)(Directories.remove(state.fs, _, recursive = true))
       // The intent goes last, and only if all directories are gone. If this process dies before, or may not remove a
       // directory of another user, the intent leads to the directories that are left.
-      if (isGone.forall(identity)) leftover.intent.foreach(i => intents.remove(i.run))
+      if (isGone.forall(identity)) leftover.intent.foreach(removeIntent)
       isGone.forall(identity)
+  }
+
+  /**
+   * Removes an intent, unless its run has files. An UNDO that fails gives files back meanwhile, and writes the intent
+   * only if the intent is gone by then. So the second look finds the files, or the UNDO finds that the intent is gone.
+   */
+  private def removeIntent(intent: Intent): Unit = {
+    def hasFiles = ManyFiles.map(intent.folders)(f =>
+      state.hidden(f, intent.run).exists(state.fs.exists)).contains(true)
+    if (!hasFiles) {
+      intents.remove(intent.run)
+      if (hasFiles) intents.write(intent)
+    }
   }
 
   /**

@@ -4,7 +4,6 @@
 package io.sparkzorder.log.publish
 
 import java.io.FileNotFoundException
-import java.nio.file.Files
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 
@@ -178,14 +177,9 @@ private[sparkzorder] final class Leftovers(
       intent: Intent): Seq[Option[Seq[(String, Leftover)]]] =
     ManyFiles.map(intent.folders) { f =>
       // on local disk, what lies in a directory that this user may not enter looks as if it did not exist
-      if (isClosed(state.folder(f))) None
+      if (RawFiles.isLocal(state.fs) && RawFiles.isClosed(state.folder(f), state.root)) None
       else ifOpen(state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _))
     }
-
-  private def isClosed(folder: Path): Boolean = RawFiles.isLocal(state.fs) && {
-    val local = RawFiles.local(folder)
-    Files.isDirectory(local) && !Files.isExecutable(local)
-  }
 
   private def ifOpen[T](look: => T): Option[T] =
     try Some(look)

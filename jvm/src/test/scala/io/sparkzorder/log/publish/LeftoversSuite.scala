@@ -9,6 +9,7 @@ import scala.collection.immutable
 
 import org.apache.hadoop.fs.FileStatus
 
+import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log._
 import io.sparkzorder.util.Json
 
@@ -47,6 +48,29 @@ class LeftoversSuite extends CheckpointTestBase {
       assert(calls(_.conflicts, 1) < most)
       assert(leftovers(state).expired(Some(0L)).map(l => l.kind -> l.files) ===
         Seq.fill(runs - 1)(Leftover.Retained -> 1L))
+    }
+  }
+
+  test("the intent of a run stays if an UNDO gives files back while the intent is removed") {
+    withScheme("faulty") { (dir, state) =>
+      keeping(dir, 1)
+      val run = id("run 1")
+      val own = new File(dir, s"p=1/_zorder_$run")
+      // an UNDO has claimed the file, and is about to fail
+      assert(own.renameTo(new File(dir, "claimed")))
+      val Seq(found) = leftovers(state).expired(Some(0L))
+      assert(found.directories === Nil && found.intent.isDefined)
+      for (operation <- Seq("none", "delete")) {
+        def giveBack(): Unit = {
+          val _ = new File(dir, "claimed").renameTo(new File(dir, s"p=1/_zorder_${run}_closed"))
+        }
+        if (operation == "none") giveBack()
+        FaultyFileSystem.withHook((o, _) => if (o == operation) giveBack())(
+          new Cleanup(state, "me").remove(found))
+        assert(new Intents(state).all().map(_._2) === Seq(Intent(run, Seq("p=1"))), operation)
+        assert(new File(dir, s"p=1/_zorder_${run}_closed").renameTo(new File(dir, "claimed")))
+      }
+      assert(new Cleanup(state, "me").remove(found) && new Intents(state).runs().isEmpty)
     }
   }
 
