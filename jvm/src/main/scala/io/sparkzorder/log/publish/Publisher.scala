@@ -141,7 +141,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
 
     def abandonIn(files: RunFolder): Option[Problem] = {
       // a user who abandons the run says that the folder was not overwritten
-      if (files.isInDoubt) files.putConflict()
+      // If the run is done, a failed UNDO may have given its files back, which would look like doubt.
+      if (files.isInDoubt && !state.isDone(number)) files.putConflict()
       if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
     }
 

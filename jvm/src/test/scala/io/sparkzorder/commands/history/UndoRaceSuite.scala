@@ -17,7 +17,7 @@ import org.apache.spark.sql.Row
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.log.{ChangeCopy, Intents, Record, RunFolder, StateDirectory, TableLog}
-import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers, Undo, UndoClaim}
+import io.sparkzorder.log.publish.{Cleanup, Leftover, Leftovers, Publisher, Undo, UndoClaim}
 import io.sparkzorder.util.Directories
 
 /** Several UNDO LAYOUT of one run, and those that were declared dead and work on. */
@@ -86,6 +86,21 @@ class UndoRaceSuite extends UndoTestBase {
       assert(found.map(new Cleanup(state, "me").remove(_)).forall(_ == false))
       assert(new File(table, s"p=9/_zorder_$late").list.exists(_.startsWith("_old_")))
       if (isCommitted) assert(found === Nil)
+    }
+  }
+
+  test(
+    "a late ABANDON leaves a run alone that is done, and whose files a failed UNDO has given back") {
+    withOptimized { (table, before, _) =>
+      val undos = new Undos(table)
+      import undos._
+      assert(claim(late).take(folders, () => true))
+      claim(late).giveBack(folders)
+      val seen = snapshot(table)
+      new Publisher(state).abandon(TableLog.read(state).inForce.head._1, last)
+      assert(snapshot(table) === seen)
+      undone(table)
+      assert(live(table) === before)
     }
   }
 
