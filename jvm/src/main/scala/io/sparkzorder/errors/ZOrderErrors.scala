@@ -86,20 +86,36 @@ private[sparkzorder] object ZOrderErrors {
 
   /**
    * @param token the name of the run's token in the directory
-   * @param commits where the record of the run was
+   * @param commits where the records are
    * @param hidden the directory of the run, where the replaced files are
+   * @param done None for a run without a record. For a run that is done, its mark, if RECOVER LAYOUT goes on with the
+   *   run without the mark
    */
   def recordLost(
       directory: String,
       token: String,
       commits: String,
-      hidden: String): ZOrderException =
+      hidden: String,
+      done: Option[Option[String]]): ZOrderException = {
+    val (problem, remedy) = done match {
+      case None =>
+        s"its record in $commits is gone, or the directory came from another table" ->
+          (s"Restore $commits from a backup, and run RECOVER LAYOUT; or move the directory back into the other table, " +
+            "and run RECOVER LAYOUT there.")
+      case Some(mark) =>
+        s"the run is done by its record in $commits: the directory and the record come from copies of different " +
+          "times, or the directory was elsewhere when the run ended" ->
+          ("Restore the whole table from one copy" + mark.fold("")(m =>
+            s"; or remove $m, and run RECOVER LAYOUT, which ends the publish") + ".")
+    }
     error(
       "ZORDER_RECORD_LOST",
       "directory" -> directory,
       "token" -> token,
-      "commits" -> commits,
+      "problem" -> problem,
+      "remedy" -> remedy,
       "hidden" -> hidden)
+  }
 
   /** @param hidden the directory of the run, where the replaced files are */
   def folderInDoubt(directory: String, run: String, hidden: String): ZOrderException =

@@ -153,18 +153,20 @@ private[snapshot] final class Overlay(
     val settled = log.history.folders.toSeq.filterNot(f => byFolder.contains(f._1))
       .flatMap { case (_, history) => settledFolder(history, listing, present, moves).toSeq }
     val changed = byFolder.toSeq.flatMap { case (folder, changes) =>
-      val done = log.history.folders.get(folder).toSeq.flatMap(_.steps)
+      val listed = listing.files(path(folder)).getOrElse(Map.empty)
+      val (done, half) = log.history.folders.get(folder)
+        .map(UnfinishedRun.settledSteps(state, _, listed, present))
+        .getOrElse((Nil, Map.empty[KnownRecord, UnfinishedRun]))
       val (lost, others) = changes.partition(_.isLost)
       val steps = done ++ others.map(c =>
         Step(c.run.known, c.change, underWay = c.state == FolderState.Publishing))
-      val listed = listing.files(path(folder)).getOrElse(Map.empty)
       // lost runs first, because a later run may replace the files that they give back
       val kept = withoutLost(listed, lost, steps, moves)
       val files =
         lay(
           path(folder),
           steps.sortBy(_.known.number).toIndexedSeq,
-          others.map(c => c.run.known -> c.run).toMap,
+          half ++ others.map(c => c.run.known -> c.run),
           kept,
           present,
           moves).getOrElse(kept)
@@ -295,10 +297,11 @@ private[snapshot] final class Overlay(
     val covered = for {
       record <- pending
       run = new UnfinishedRun(state, record.known, record.isDone, present)
-      change <- run.changes if listing.files(path(change.folder)).isDefined
-    } yield run -> change
-    ManyFiles.map(covered) { case (run, change) =>
-      OpenChange(run, change, run.folderState(change))
+      change <- run.changes
+      listed <- listing.files(path(change.folder))
+    } yield (run, change, listed)
+    ManyFiles.map(covered) { case (run, change, listed) =>
+      OpenChange(run, change, run.folderState(change, listed.contains))
     }
   }
 
@@ -319,7 +322,8 @@ private[snapshot] final class Overlay(
         listing.inOrder(folder).foreach(history.rememberExplained)
         None
       } else {
-        val files = lay(folder, history.steps, Map.empty, listed, present, moves)
+        val (steps, half) = UnfinishedRun.settledSteps(state, history, listed, present)
+        val files = lay(folder, steps, half, listed, present, moves)
         warnOf(history, listed, files.getOrElse(listed), present)
         files.map(folder -> _)
       }
@@ -351,19 +355,18 @@ private[snapshot] final class Overlay(
       present: PresentFiles,
       moves: MovedFolders): Option[Map[String, FileStatus]] = {
     def now(step: Step, added: Added): Option[FileStatus] = {
-      // the folder of a file that was gone may be back at its place
       val there = present.in(folder).get(added.name)
-      if (there.isEmpty && step.known.isGone(step.change.folder, added.name)) None
-      else {
-        open.get(step.known).filter(_ => step.underWay) match {
-          case Some(run) =>
-            val found = there.orElse(run.onItsWay(step.change, added))
-            if (found.isEmpty) moves.add(run, step.change)
-            found
-          case None =>
-            if (there.isEmpty) moves.add(step.known, step.change, added)
-            there
-        }
+      open.get(step.known).filter(_ => step.underWay) match {
+        case Some(run) =>
+          val found = there.orElse(run.onItsWay(step.change, added))
+          if (found.isEmpty) moves.add(run, step.change)
+          found
+        case None =>
+          // the folder of a file that was gone may be back at its place
+          if (there.isEmpty && !step.known.isGone(step.change.folder, added.name)) {
+            moves.add(step.known, step.change, added)
+          }
+          there
       }
     }
     val overlay = new FolderOverlay(steps, listed, now, upTo)

@@ -11,6 +11,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.log._
+import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.Paths
 
 /**
@@ -44,29 +45,35 @@ private[snapshot] final class UnfinishedRun(
    *
    * After a conflict in one folder, readers need the record of the run for ever, also in the thousands of folders in
    * which the run was published. There the run is like any published run: nobody moves its token any more, and readers
-   * look at the token only once. Not so in a folder with a conflict: somebody may move the folder away and back.
+   * look at the token only once. Not so in a folder with a conflict: somebody may move the folder away and back. And
+   * not so in a folder that a backup has brought into the middle of its publish again: it shows the token.
    *
+   * @param isListed true for the name of a listed file
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when the token is gone and
    *   replaced files are hidden: then it is not known which files the folder holds
    */
-  def folderState(change: FolderChange): FolderState =
-    if (isDone && known.isPublishedIn(change.folder)) FolderState.Published
-    else {
-      val files = folder(change)
-      files.folderState match {
-        case FolderState.Overwritten => overwritten(files, change)
-        case FolderState.Committed | FolderState.Publishing => underWay(files, change)
-        case FolderState.Published if isDone =>
-          known.markPublished(change.folder)
-          FolderState.Published
-        case ended => ended
-      }
+  def folderState(change: FolderChange, isListed: String => Boolean): FolderState = {
+    def hasToken = isListed(RunFolder.tokenName(record.run, record.suffix))
+    if (isDone && known.isPublishedIn(change.folder) && !hasToken) FolderState.Published
+    else stateNow(change)
+  }
+
+  private def stateNow(change: FolderChange): FolderState = {
+    val files = folder(change)
+    files.folderState match {
+      case FolderState.Overwritten => overwritten(files, change)
+      case FolderState.Committed | FolderState.Publishing => underWay(files, change)
+      case FolderState.Published if isDone =>
+        known.markPublished(change.folder)
+        FolderState.Published
+      case ended => ended
     }
+  }
 
   private def overwritten(files: RunFolder, change: FolderChange): FolderState =
     if (!isDone && files.isInDoubt) throw files.doubt
     // RECOVER LAYOUT .. ABANDON may have written a token meanwhile, so look once more
-    else if (!isDone && files.folderState != FolderState.Overwritten) folderState(change)
+    else if (!isDone && files.folderState != FolderState.Overwritten) stateNow(change)
     else FolderState.Overwritten
 
   private def underWay(files: RunFolder, change: FolderChange): FolderState = {
@@ -123,6 +130,30 @@ private[snapshot] final class UnfinishedRun(
     val here = present.in(folder(change).folder)
     change.added.flatMap(a =>
       here.get(a.name).filter(_.getLen == a.length).map(a.name -> _)).toMap
+  }
+}
+
+private[snapshot] object UnfinishedRun {
+
+  /**
+   * The changes of the done runs of a folder, and those of the runs that are half published there, as the token tells:
+   * the folder comes from a copy that was made during the publish, and the records come from a later time. The new
+   * files count there, wherever they are, so the change is under way. As a rule there is no such run: a listing from
+   * during a publish shows a token, but the folder has none after the run.
+   */
+  def settledSteps(
+      state: StateDirectory,
+      history: FolderHistory,
+      listed: Map[String, FileStatus],
+      present: PresentFiles): (IndexedSeq[Step], Map[KnownRecord, UnfinishedRun]) = {
+    val tokens = listed.keySet.filter(TokenFile.isOne)
+    if (tokens.isEmpty) (history.steps, Map.empty)
+    else {
+      val runs = tokens.filter(present.in(history.path).contains).map(TokenFile.runOf)
+      val half = history.steps.map(_.known).filter(k => runs(k.record.run))
+        .map(k => k -> new UnfinishedRun(state, k, isDone = false, present)).toMap
+      (history.steps.map(s => s.copy(underWay = half.contains(s.known))), half)
+    }
   }
 }
 

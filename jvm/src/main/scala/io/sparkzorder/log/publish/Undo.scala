@@ -61,6 +61,11 @@ private[sparkzorder] final class Undo(
 
   private def obstacleIn(change: FolderChange): Option[String] = {
     val visible = table(change.folder)
+    // a folder from a copy that was made during the publish: an UNDO would take away the directory of its token
+    val token = RunFolder.tokenName(record.run, record.suffix)
+    val half =
+      if (!visible.contains(token)) None
+      else Some(s"${change.path(token)} tells that it is half published there")
     val touched = change.added.flatMap { a =>
       visible.get(a.name) match {
         case None => Some(s"${change.path(a.name)}, which it wrote, was removed since")
@@ -71,7 +76,7 @@ private[sparkzorder] final class Undo(
     }
     def occupied = change.replaced.find(r => visible.contains(r.name)).map(r =>
       s"a file ${change.path(r.name)} was written since, and it replaced one of that name")
-    touched.headOption.orElse(occupied)
+    half.orElse(touched.headOption).orElse(occupied)
   }
 
   // a record of an older release has no modification time; then the file must not be newer than the mark of the run

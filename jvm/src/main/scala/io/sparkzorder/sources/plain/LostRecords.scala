@@ -6,13 +6,14 @@ package io.sparkzorder.sources.plain
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{ChangeCopy, Intents, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{ChangeCopy, Intents, LogFiles, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TokenFile}
 import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
 
 /**
- * Finds half-published folders of runs without a record, in which some files are hidden. A person has removed the
- * record, or has moved the folder here from another table.
+ * Finds half-published folders, in which some files are hidden, and whose run nobody will publish any more. Either the
+ * run has no record: a person has removed the record, or has moved the folder here from another table. Or the run is
+ * done: the folder and the records come from copies of different times, or the folder was elsewhere when the run ended.
  */
 private[sparkzorder] final class LostRecords(state: StateDirectory) {
 
@@ -44,7 +45,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     lost.folder.toString,
     lost.token,
     state.commits.toString,
-    lost.hidden.toString)
+    lost.hidden.toString,
+    lost.done)
 
   private def find(tokens: Seq[Path], chosen: TableFiles, isWhole: Boolean): Option[Lost] = {
     val folders = chosen.folders.map(_.path)
@@ -57,12 +59,16 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     else {
       // read after the listing: a run has a record before it has a token
       val log = TableLog.read(state)
+      val open = log.unfinished.map(_._2.run).toSet
       tokens.find { t =>
-        folders(t.getParent) && log.commitOf(TokenFile.runOf(t.getName)).isEmpty &&
+        // a run that is done has no token any more when its mark appears
+        folders(t.getParent) && !open(TokenFile.runOf(t.getName)) &&
         state.status(t).isDefined && !isOfOther(t.getParent)
       }.map { t =>
         val run = TokenFile.runOf(t.getName)
-        Lost(t.getParent, t.getName, new Path(t.getParent, RunFolder.directory(run)))
+        val done = log.commitOf(run).map(_ =>
+          log.openAgain(run).map(n => new Path(state.commits, LogFiles.doneMark(n)).toString))
+        Lost(t.getParent, t.getName, new Path(t.getParent, RunFolder.directory(run)), done)
       }
     }
 
@@ -147,15 +153,23 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
 }
 
 /**
- * A half-published folder of a run without a record.
+ * A half-published folder that stays so.
  *
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden
+ * @param done None for a run without a record. For a run that is done, its mark, if RECOVER LAYOUT would go on with the
+ *   run without the mark
  */
-private final case class Lost(folder: Path, token: String, hidden: Path) {
+private final case class Lost(
+    folder: Path,
+    token: String,
+    hidden: Path,
+    done: Option[Option[String]] = None) {
 
   /** The text in SHOW LAYOUT. */
-  def warning: String =
-    s"$folder has $token of a run that has no record, so rows may be hidden in $hidden; " +
+  def warning: String = {
+    val run = if (done.isEmpty) "has no record" else "is done"
+    s"$folder has $token of a run that $run, so rows may be hidden in $hidden; " +
       "RECOVER LAYOUT tells what to do"
+  }
 }

@@ -9,6 +9,7 @@ import java.util.UUID
 import scala.util.{Failure, Success, Try}
 
 import org.apache.commons.io.FileUtils
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.DataFrame
 
@@ -189,6 +190,68 @@ class LostTokenSuite extends FaultyTables with Steps {
         }
       }
       assert(refused > 6 / step)
+  }
+
+  // some new files are visible; all are, and only the token is left; some replaced files are hidden
+  for ((k, tags) <- Seq(5 -> Nil, 8 -> Nil, 2 -> Seq(Slow)))
+    test(
+      s"a folder from a copy in the middle of a publish, records from after it, killed at $k",
+      tags: _*) {
+      withTableDir { dir =>
+        write(shuffled(100, 3), dir)
+        val expected = bag(read(dir))
+        assert(killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2)
+        val copy = new File(s"$dir.copy")
+        FileUtils.copyDirectory(dir, copy, true)
+        sql(s"RECOVER LAYOUT '$dir'").collect()
+        dir.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.forceDelete)
+        copy.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.moveToDirectory(
+          _,
+          dir,
+          false))
+        val before = userFiles(dir)
+        assert(bag(known(dir)) === expected)
+        for (statement <- Seq(
+            s"OPTIMIZE '$dir' FULL ZORDER BY b",
+            s"OPTIMIZE '$dir' FULL ZORDER BY b DRY RUN",
+            s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+            s"RECOVER LAYOUT '$dir'")) {
+          fails("ZORDER_RECORD_LOST", "part-zorder-", "_1_done")(sql(statement).collect())
+          assert(userFiles(dir) === before, statement)
+        }
+        fails("ZORDER_UNDO_REFUSED", "half published")(sql(s"UNDO LAYOUT '$dir'").collect())
+        assert(userFiles(dir) === before)
+        val warning = sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning")
+        assert(warning.contains("is done") && warning.contains("_zorder_"), warning)
+        // as the error says
+        assert(new File(dir, "_zorder/_commits/_1_done").delete())
+        sql(s"RECOVER LAYOUT '$dir'").collect()
+        assert(withoutExtension(bag(read(dir))) === expected)
+        optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
+      }
+    }
+
+  test("a partition that was elsewhere while RECOVER LAYOUT ended its run, and is back") {
+    withTableDir { dir =>
+      write(shuffled(100, 3).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      // the run stops in the middle of p=1, whatever its other threads do
+      assert(killedAt(0)((o, p) => o == "rename" && p.toString.contains("p=1/part-0"))(
+        sql(statement(dir)).collect())._2)
+      val (home, away) = (new File(dir, "p=1"), new File(dir.getParentFile, "away"))
+      assert(token(home).isDefined && home.renameTo(away))
+      fails("ZORDER_PUBLISH_CONFLICT")(sql(s"RECOVER LAYOUT '$dir'").collect())
+      assert(away.renameTo(home))
+      assert(bag(read(dir)) === expected)
+      fails("ZORDER_RECORD_LOST", "p=1", "_1_done")(sql(s"RECOVER LAYOUT '$dir'").collect())
+      fails("ZORDER_RECORD_LOST", "p=1", "_1_done")(
+        sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
+      assert(new File(dir, "_zorder/_commits/_1_done").delete())
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      assert(withoutExtension(bag(read(dir))) === expected)
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
+      assert(bag(read(dir)) === expected)
+    }
   }
 
   test("a run that is half published in another partition, or in a table below, is none of a statement's") {
