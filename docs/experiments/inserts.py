@@ -103,7 +103,8 @@ def _uniform(word: str, columns: str) -> Experiment:
 EXPERIMENTS = (
     Experiment(
         "TPC-DS store_sales in one file",
-        "The text's table has the pages of a single file. One task writes the file, so that no way can separate files.",
+        "The table in Impala's text has the pages of a single file. One task writes our file, so no way can "
+        "separate files.",
         COLUMNS,
         lambda setting: setting.spark.read.parquet(str(setting.store_sales)),
         lambda _: 1,

@@ -19,7 +19,7 @@ BOTH = ("customer", "product")
 
 
 def draw(spark: SparkSession, folder: Path, images: Path, rows: int = ROWS) -> list[Path]:
-    """Make every picture and return the files; tables go to the folder."""
+    """Draw every picture into `images`, and return the files. The tables are made in `folder`."""
     made = []
     for name, (before, after) in pairs(spark, folder, rows).items():
         target = images / f"layout_{name}.png"
@@ -53,6 +53,6 @@ def _orders(spark: SparkSession, rows: int) -> DataFrame:
 
 def _report(spark: SparkSession, path: Path) -> LayoutReport:
     report = ZOrderTable.forPath(spark, str(path)).layout(*BOTH)
-    # looked at now: the table may change
+    # a report reads the table when its rows are first used, and the table changes after this call
     _ = report.rows
     return report
