@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING
 
 from spark_zorder._errors import run
-from spark_zorder._sql import require_int
+from spark_zorder._sql import require_int, require_str, require_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -103,6 +103,8 @@ class LayoutRuns:
 
         Raises
         ------
+        TypeError, ValueError
+            `where` is not a str, or empty.
         AnalysisException
             `ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM`: the file system cannot rename files safely.
 
@@ -111,16 +113,19 @@ class LayoutRuns:
         >>> points.publish().first().filesAdded
         0
         """
+        if where is not None:
+            require_text("where", require_str("where", where).strip())
         clause = "" if where is None else f" WHERE {where}"
         return self._run(f"PUBLISH LAYOUT {self._target}{clause}")
 
     def recover(self, abandon: bool = False) -> "DataFrame":
-        """Finish a run that was interrupted after its commit, or give it up.
+        """Finish a run that was interrupted after its commit, or abandon it.
 
         Parameters
         ----------
         abandon : bool
-            True: where the run is not published, the files that it was to replace stay.
+            True: do not finish the run. In each folder that is not published, the files that the
+            run was to replace stay in the table.
 
         Examples
         --------

@@ -66,7 +66,9 @@ class OptimizeBuilder:
         return replace(self, _predicate=both)
 
     def full(self) -> "OptimizeBuilder":
-        """Rewrite all files, including those that are already well laid out.
+        """Rewrite all files that the statement chooses, also those that are already well laid out.
+
+        A compaction rewrites only small files in any case.
 
         Examples
         --------
@@ -156,8 +158,8 @@ class OptimizeBuilder:
         Parameters
         ----------
         *cols : str
-            One or more columns, or one list of columns. ``a.b`` is the field ``b`` of ``a``, and
-            ```a.b``` is one column.
+            One or more columns, or one list of columns, which Delta's method of this name takes,
+            too. ``a.b`` is the field ``b`` of ``a``, and ```a.b``` is one column.
         progress : bool, optional
             Whether to draw a progress bar, which needs the package tqdm. The bar shows the phase,
             its tasks and the files written; over Spark Connect it shows tasks only. By default it
@@ -182,7 +184,7 @@ class OptimizeBuilder:
         if len(cols) == 1 and isinstance(cols[0], (list, tuple)):
             cols = tuple(cols[0])
         if not cols:
-            raise ValueError("executeZOrderBy requires > 0 parameters but the actual number is 0")
+            raise ValueError("executeZOrderBy needs at least one column")
         return self._execute(self._statement(f"ZORDER BY {column_list(cols)}"), progress)
 
     def executeZOrderByAuto(self, *, progress: bool | None = None) -> "DataFrame":

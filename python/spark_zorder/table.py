@@ -202,7 +202,7 @@ class ZOrderTable(LayoutRuns):
             footers have no bounds of them.
         values : sequence of str, optional
             Columns whose values are indexed, so that a query finds the files of one value: the
-            option ``values``.
+            option ``values``. Without columns, those of the property ``zorder.index.values``.
         progress : bool, optional
             As for `OptimizeBuilder.executeZOrderBy`.
 
@@ -210,7 +210,8 @@ class ZOrderTable(LayoutRuns):
         ------
         TypeError, ValueError
             A column is not a str, or not a name; a key or value of an option is not a str;
-            `values` is a str instead of a sequence of str.
+            `values` is a str instead of a sequence of str; `options` has the option ``values``,
+            too.
 
         Examples
         --------
@@ -225,6 +226,8 @@ class ZOrderTable(LayoutRuns):
         every = dict(options or {})
         if isinstance(values, str):
             raise TypeError("values must be a sequence of str, but is a str")
+        if values is not None and any(key.lower() == "values" for key in every):
+            raise ValueError("give values either as an argument or as an option, but not as both")
         if values:
             every["values"] = column_list(values)[1:-1]
         more = f" {_sql.options(every, self._spark)}" if every else ""

@@ -184,6 +184,7 @@ NOT_A_STR = cast(Any, 7)
         (lambda t: t.createIndex(values="u"), "values must be a sequence of str, but is a str"),
         (lambda t: t.createIndex(values=[NOT_A_STR]), "column 1 must be a str, but is int"),
         (lambda t: t.createIndex(cast(Any, ["a"])), "column 1 must be a str, but is list"),
+        (lambda t: t.publish(where=NOT_A_STR), "where must be a str, but is int"),
         (lambda t: t.history(cast(Any, "3")), "limit must be an int, but is str"),
         (lambda t: t.vacuum(cast(Any, True)), "hours must be an int, but is bool"),
         (lambda t: t.forName(t, NOT_A_STR), "name must be a str, but is int"),
@@ -201,11 +202,16 @@ def test_a_wrong_type_names_the_argument_and_its_type(
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda t: t.optimize().executeZOrderBy(), "requires > 0 parameters"),
-        (lambda t: t.optimize().executeZOrderBy([]), "requires > 0 parameters"),
+        (lambda t: t.optimize().executeZOrderBy(), "executeZOrderBy needs at least one column"),
+        (lambda t: t.optimize().executeZOrderBy([]), "executeZOrderBy needs at least one column"),
         (lambda t: t.optimize().executeZOrderBy("a..b"), "not a name: 'a..b'"),
         (lambda t: t.optimize().into(""), "directory is empty"),
         (lambda t: t.optimize().where(" \n"), "predicate is empty"),
+        (lambda t: t.publish(" "), "where is empty"),
+        (
+            lambda t: t.createIndex(options={"VALUES": "a"}, values=["b"]),
+            "values either as an argument or as an option",
+        ),
         (lambda t: t.history(0), "limit must be at least 1, but is 0"),
         (lambda t: t.vacuum(-1), "hours must be at least 0, but is -1"),
         (lambda t: t.forName(t, "a."), "not a name: 'a.'"),

@@ -40,8 +40,9 @@ final class OptimizeBuilder private (
    * combined by AND.
    *
    * @param condition a condition in SQL. A conjunct on partition columns chooses partitions. A
-   *   conjunct on data columns chooses the files whose min/max in the footer allow a matching row.
-   *   With `into`, only partition columns are allowed.
+   *   conjunct on data columns chooses the files that, by min and max in their footers, may have a
+   *   matching row. With `into`, only partition columns are allowed.
+   * @throws IllegalArgumentException if the condition is blank
    */
   def where(condition: String): OptimizeBuilder = {
     require(condition.trim.nonEmpty, "condition is empty")
@@ -53,7 +54,11 @@ final class OptimizeBuilder private (
   /** Rewrites all files, even those whose layout is still good. */
   def full(): OptimizeBuilder = copy(isFull = true)
 
-  /** Writes the result into an empty directory and does not change the table. */
+  /**
+   * Writes the result into an empty directory and does not change the table.
+   *
+   * @throws IllegalArgumentException if the path is empty
+   */
   def into(path: String): OptimizeBuilder = {
     require(path.nonEmpty, "directory is empty")
     copy(directory = Some(path))
@@ -84,12 +89,11 @@ final class OptimizeBuilder private (
    * Runs the statement with `ZORDER BY (columns)`.
    *
    * @param columns at least one; `a.b` is the field `b` of `a`
+   * @throws IllegalArgumentException without a column
    */
   @varargs
   def executeZOrderBy(columns: String*): DataFrame = {
-    require(
-      columns.nonEmpty,
-      "executeZOrderBy requires > 0 parameters but the actual number is 0")
+    require(columns.nonEmpty, "executeZOrderBy needs at least one column")
     run(statement(Some(s"ZORDER BY ${StatementText.columns(columns)}")))
   }
 

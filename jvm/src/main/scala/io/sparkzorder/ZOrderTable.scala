@@ -107,8 +107,12 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    * Like `publish()`, for some partitions only.
    *
    * @param where a predicate on partition columns, as in SQL
+   * @throws IllegalArgumentException if the predicate is blank
    */
-  def publish(where: String): DataFrame = run(s"PUBLISH LAYOUT $target WHERE $where")
+  def publish(where: String): DataFrame = {
+    require(where.trim.nonEmpty, "where is empty")
+    run(s"PUBLISH LAYOUT $target WHERE $where")
+  }
 
   /** Finishes runs that were interrupted after their commit: `RECOVER LAYOUT`. */
   def recover(): DataFrame = recover(abandon = false)
@@ -149,12 +153,17 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
    * @param options
    *   options of the index, such as `int96` with the value `read`
    * @param values
-   *   columns whose single values are indexed: the option `values`; none if empty
+   *   columns whose single values are indexed: the option `values`; if empty, those of the option or of the
+   *   property `zorder.index.values`
+   * @throws IllegalArgumentException if `options` has the option `values`, too
    */
   def createIndex(
       columns: Seq[String],
       options: Map[String, String],
       values: Seq[String]): DataFrame = {
+    require(
+      values.isEmpty || !options.keys.exists(_.equalsIgnoreCase("values")),
+      "give values either as an argument or as an option, but not as both")
     val all =
       if (values.isEmpty) options
       else options + ("values" -> values.map(StatementText.identifier).mkString(", "))

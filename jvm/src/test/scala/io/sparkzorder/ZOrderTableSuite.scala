@@ -71,7 +71,10 @@ class ZOrderTableSuite extends OptimizeTestBase {
       assert(intercept[IllegalArgumentException](call).getMessage.contains(word))
     refused("limit must be at least 1, but is 0")(t.history(0))
     refused("hours must be at least 0, but is -1")(t.vacuum(-1))
-    refused("requires > 0 parameters")(t.optimize().executeZOrderBy())
+    refused("executeZOrderBy needs at least one column")(t.optimize().executeZOrderBy())
+    refused("where is empty")(t.publish(" "))
+    refused("as an argument or as an option")(
+      t.createIndex(Nil, Map("VALUES" -> "a"), Seq("b")))
     refused("directory is empty")(t.optimize().into(""))
     refused("path is empty")(ZOrderTable.forPath(spark, ""))
     refused("a name is empty")(ZOrderTable.forName(spark, ""))
