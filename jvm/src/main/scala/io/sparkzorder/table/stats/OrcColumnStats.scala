@@ -37,6 +37,11 @@ import io.sparkzorder.table.OrcLeaf
  *   decimals before ORC-517, and TINYINT of the C++ writer before ORC-1725, which read the bytes as
  *   unsigned. For writers other than the Java writer it is unknown whether they had the errors of ORC-135
  *   and ORC-517, so their timestamps and decimals become unknown, too.
+ * - A count of 0 values in rows, by a writer that is not known to count the values of each column. The format allows a
+ *   file without the count, and ORC's reader then says 0.
+ *
+ * Bounds of TIMESTAMP are those of a wall clock. In another zone, or in an hour that occurs twice, they differ from the
+ * values. Who prunes by these bounds must widen them, as `FooterEntries` does.
  *
  * @param version the version of the writer of the file
  */
@@ -46,6 +51,9 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
   // Only the sum shows that a value is NaN. Other writers may not write the sum, and their bounds are not used.
   private val writesSums = Set(WriterImplementation.ORC_JAVA, WriterImplementation.ORC_CPP)(
     version.getWriterImplementation)
+
+  private val countsValues =
+    OrcColumnStats.WritersThatCount(version.getWriterImplementation)
 
   /**
    * @param all the statistics of the unit, by column number
@@ -63,6 +71,7 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
     val bytes = math.max(0L, s.getBytesOnDisk)
     if (leaf.isRepeated) ColumnStats(-1L, null, null, known = false, bytes, values = values)
     else if (values < 0 || values > rows) ColumnStats.unknown
+    else if (values == 0 && rows > 0 && !countsValues) ColumnStats.unknown
     else if (values == 0) {
       ColumnStats(rows, null, null, known = true, bytes, values = 0L)
     } else {
@@ -177,4 +186,9 @@ private[sparkzorder] final class OrcColumnStats(version: WriterVersion) {
       DateTimeUtils.fromJavaTimestamp(t.getMaximum))).toOption
       .filter(_._1 >= RebaseDateTime.lastSwitchJulianTs)
       .map { case (min, max) => (Long.box(min), Long.box(max)) }
+}
+
+private object OrcColumnStats {
+  import WriterImplementation._
+  private val WritersThatCount = Set(ORC_JAVA, ORC_CPP, PRESTO, TRINO)
 }

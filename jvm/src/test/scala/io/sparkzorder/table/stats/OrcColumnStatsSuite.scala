@@ -75,6 +75,18 @@ class OrcColumnStatsSuite extends AnyFunSuite {
     assert(of(bounds("double", trino)(double(1))) === None)
   }
 
+  test("a column without a count of values is not taken for a column of NULLs") {
+    val leaf = OrcSchema.of(TypeDescription.fromString("struct<x:int>"), "f").leaves.head
+    def isAllNull(version: WriterVersion, rows: Long): Boolean = {
+      val none = ColumnStatisticsImpl.create(leaf.types)
+      val stats = new OrcColumnStats(version).of(none, leaf, rows)
+      stats.known && stats.nulls == rows
+    }
+    val unknown = WriterVersion.from(WriterImplementation.UNKNOWN, 6)
+    assert(Seq(java, cpp, trino).forall(isAllNull(_, 5)))
+    assert(!isAllNull(unknown, 5) && isAllNull(unknown, 0))
+  }
+
   test("CHAR: bounds of values with their padding and without") {
     def range(lower: String, upper: String) =
       Some((Binary.fromString(lower), Binary.fromString(upper)))
