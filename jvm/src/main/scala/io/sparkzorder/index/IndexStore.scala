@@ -65,12 +65,14 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
    * Writes a generation made from the newest generation. If another writer adds a generation meanwhile,
    * the change is made again, from that generation. A change without any effect writes nothing.
    *
-   * @param make the change of the newest generation that can be read
+   * @param make the change of the newest generation that can be read; it may be called several times
    * @param readsInt96 whether the values of INT96 columns are read; None to keep what the newest
    *   generation says
    * @return the new generation; None when the format version of the newest generation is unknown, so that the newest
    *   generation is left alone
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST if the table was overwritten meanwhile
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_STATE_LOST if the table was overwritten meanwhile;
+   *   ZORDER_STATE_UNREADABLE if the newest generation cannot be read at the moment
+   * @throws java.io.IOException if the file system fails, or if other writers keep changing the index
    */
   def change(
       make: Option[IndexBefore] => IndexChange,
@@ -85,7 +87,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
         val was = before.map(_.header)
         val int96 = readsInt96.getOrElse(was.exists(_.readsInt96))
         if (was.exists(IndexStore.isSame(_, change, int96))) {
-          // a query that read an earlier generation began before `last` appeared, so it has ended by now
+          // if `last` is a day old, each query that reads an earlier generation has ended
           val isOld = last.exists(IndexStore.isBefore(_, now - IndexStore.AbandonedMs))
           if (isOld) removeBefore(last, before.toSeq.flatMap(_.partNames), valuesOf(was.toSeq))
           last
@@ -99,7 +101,8 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
             try write(part.content, header, next)
             catch {
               // the index was dropped, and its directory with it
-              case e: IOException if left > 0 && IndexStore.isMissing(e) =>
+              case e: IOException
+                  if left > 0 && IndexStore.isMissing(e) && isOtherThan(listed) =>
                 requireState()
                 false
             }
@@ -143,7 +146,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
               e.getCause))
           // A new index would lose all entries and the columns that a user has chosen. So no new index is made
           // after an error that may be temporary.
-          if (IndexStore.mayPass(e.getCause)) {
+          if (IndexStore.mayPass(e.getCause, last.exists(hasFiles))) {
             throw ZOrderErrors.stateUnreadable(last.get.getPath.toString, e.getCause.toString)
           }
           from(None)
@@ -164,6 +167,17 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private def isGone(generation: FileStatus): Boolean = !generations().exists(s =>
     s.getPath == generation.getPath && s.getLen == generation.getLen &&
       s.getModificationTime == generation.getModificationTime)
+
+  /** True if all files of a generation exist, whether they can be read or not. */
+  private def hasFiles(generation: FileStatus): Boolean = {
+    val parts = Try(new IndexReader(generation, conf).partNames).getOrElse(Nil)
+    (generation.getPath +: parts.map(new Path(directory, _)))
+      .forall(p => Try(fs.exists(p)).getOrElse(true))
+  }
+
+  /** True if the directory is gone, or if it has an index that was created after this listing. */
+  private def isOtherThan(listed: Seq[FileStatus]): Boolean =
+    !fs.exists(directory) || identities(list()).toSet != identities(listed).toSet
 
   private def requireState(): Unit =
     if (!fs.exists(directory.getParent)) throw ZOrderErrors.stateLost(root.toString)
@@ -288,20 +302,27 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
   private[index] def home: Path = directory
 
   /** @throws java.io.IOException if the index stays */
-  def drop(): Unit =
-    if (!Directories.remove(fs, directory, recursive = true)) {
+  def drop(): Unit = {
+    // a statement that writes into the directory at the same time makes a deletion fail
+    val attempts = Iterator.fill(IndexStore.AttemptsToDrop)(
+      Directories.remove(fs, directory, recursive = true))
+    if (!attempts.contains(true)) {
       throw new IOException(
-        s"$directory cannot be removed; the process may not be allowed to")
+        s"$directory cannot be removed: the process may not be allowed to, or other statements " +
+          "keep writing into it")
     }
+  }
 }
 
 private[sparkzorder] object IndexStore {
   val Name = "_index"
   private val Identity = "_id_"
   private val Attempts = 20
+  private val AttemptsToDrop = 3
 
   /**
-   * Each query, and each job that makes a part of the index of values, is assumed to end within this time.
+   * Each query, and each job that makes a part of the index of values, is assumed to end within this time. Temporary
+   * files of writers that are older are removed.
    */
   val AbandonedMs: Long = 24L * 3600 * 1000
 
@@ -318,10 +339,13 @@ private[sparkzorder] object IndexStore {
    * of a store. Our own errors and those of Parquet are of the class IOException itself. File systems have classes of
    * their own, such as HDFS's BlockMissingException and those of S3A, so every class that is not known to mean damage
    * counts as an error that may pass.
+   *
+   * @param isThere whether the files exist. On local disk, Java throws a FileNotFoundException whenever a file cannot
+   *   be opened, and its text is in the language of the user
    */
-  private def mayPass(e: Throwable): Boolean =
+  private def mayPass(e: Throwable, isThere: => Boolean): Boolean =
     ExceptionUtils.getThrowables(e).exists {
-      case e: FileNotFoundException => String.valueOf(e.getMessage).contains("Permission denied")
+      case _: FileNotFoundException => isThere
       case _: EOFException | _: NoSuchFileException | _: JsonProcessingException => false
       case _: UTFDataFormatException | _: ZipException => false
       case e: IOException =>
@@ -332,9 +356,9 @@ private[sparkzorder] object IndexStore {
   /** The message of an IOException that Hadoop throws when another thread has closed a cached file system. */
   private val FileSystemClosed = "Filesystem closed"
 
-  /** True for an error that says that the directory of a written file is missing. */
+  /** True for an error that may say that the directory of a written file is missing. */
   private def isMissing(e: IOException): Boolean = e match {
-    case _: FileNotFoundException | _: NoSuchFileException => !mayPass(e)
+    case _: FileNotFoundException | _: NoSuchFileException => true
     case _ => false
   }
 

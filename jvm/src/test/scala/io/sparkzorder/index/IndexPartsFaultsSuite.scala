@@ -63,6 +63,9 @@ class IndexPartsFaultsSuite extends IndexPartsTestBase {
           new org.apache.hadoop.security.AccessControlException("Permission denied"),
           new java.net.SocketTimeoutException("too late"),
           new java.net.ConnectException("refused"),
+          // as a disk says that a file may not be read, or that its server has restarted
+          new java.io.FileNotFoundException("_1 (Keine Berechtigung)"),
+          new java.io.FileNotFoundException("_1 (Stale file handle)"),
           // as HDFS's BlockMissingException and the errors of S3A
           new IOException("no block") {},
           new IOException("Filesystem closed"))
