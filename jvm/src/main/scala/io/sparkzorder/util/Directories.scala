@@ -64,7 +64,7 @@ private[sparkzorder] object Directories extends Logging {
   def makeOwned(fs: FileSystem, directory: Path, conf: Configuration): Unit =
     if (isMade(fs, directory, conf)) giveToOwnerOf(fs, directory.getParent, directory)
 
-  /** Makes a directory; false if it exists or if its parent is missing. */
+  /** Makes a directory; false if it exists or if its parent is missing. On an object store always true. */
   private def isMade(fs: FileSystem, directory: Path, conf: Configuration): Boolean =
     try {
       if (ObjectStore.isOne(fs)) fs.mkdirs(directory)
@@ -84,12 +84,14 @@ private[sparkzorder] object Directories extends Logging {
   def isDenied(e: Throwable): Boolean = e match {
     // Hadoop's class, and that of local disk
     case _: AccessControlException | _: AccessDeniedException => true
+    // the client of GCS has no class for it
+    case e: IOException => StoreAnswer.isDenial(e)
     case _ => false
   }
 
   /**
-   * Gives a directory the owner and the group of `model`, if this user may; as a rule only a superuser may. Does nothing
-   * on an object store, which has no owners of directories.
+   * Gives a directory the owner and the group of `model`, if this user may; as a rule only a superuser may. Does
+   * nothing on an object store, which has no owners of directories.
    */
   def giveToOwnerOf(fs: FileSystem, model: Path, directory: Path): Unit =
     if (!ObjectStore.isOne(fs))

@@ -147,7 +147,7 @@ private[sparkzorder] object ObjectStore {
    */
   private def isRefusal(result: Try[_], onFailure: () => Any = () => ()): Boolean =
     result.failed.toOption.exists(e =>
-      StoreRefusal.isOne(e) || {
+      StoreAnswer.isRefusal(e) || {
         onFailure()
         throw e
       })
@@ -175,22 +175,30 @@ private[sparkzorder] object ObjectStore {
 }
 
 /**
- * Recognizes the answer of a store that an object exists. Each client of a store reports it by a class of its own,
- * which is not on our class path: S3A by a `RemoteFileChangedException` (412), or an exception with the status (409);
- * ABFS by Hadoop's `FileAlreadyExistsException`; the client of GCS by an exception with the status as its cause.
+ * Recognizes two answers of a store: that an object exists, and that the user has no permission. Each client of a store
+ * reports them by classes of its own, which are not on our class path. S3A reports an object that exists by a
+ * `RemoteFileChangedException` (412), or by an exception with the status (409); ABFS by Hadoop's
+ * `FileAlreadyExistsException`. The client of GCS throws an exception whose cause has the status.
  */
-private[util] object StoreRefusal {
+private[util] object StoreAnswer {
   // while another writer creates the object, S3 answers 409 and not 412
-  private val Statuses = Set(409, 412)
+  private val Refusals = Set(409, 412)
+  private val Denials = Set(401, 403)
   private val Getters = Seq("statusCode", "getStatusCode", "getHttpStatusCode", "getCode")
   private val MaxCauses = 20
 
-  def isOne(failure: Throwable): Boolean =
-    Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).take(MaxCauses).exists {
-      case _: FileAlreadyExistsException | _: NioFileExists => true
-      case e =>
-        e.getClass.getName.endsWith("RemoteFileChangedException") || status(e).exists(Statuses)
-    }
+  /** True if the store has refused to create an object, because there is one of this name. */
+  def isRefusal(failure: Throwable): Boolean = causes(failure).exists {
+    case _: FileAlreadyExistsException | _: NioFileExists => true
+    case e =>
+      e.getClass.getName.endsWith("RemoteFileChangedException") || status(e).exists(Refusals)
+  }
+
+  /** True if the store has denied the operation to the user. */
+  def isDenial(failure: Throwable): Boolean = causes(failure).flatMap(status).exists(Denials)
+
+  private def causes(e: Throwable): Iterator[Throwable] =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses)
 
   private def status(e: Throwable): Option[Int] =
     Getters.flatMap(getter => Try(e.getClass.getMethod(getter).invoke(e)).toOption)

@@ -112,7 +112,7 @@ class HdfsPermissionsSuite extends HdfsTestBase {
       cluster.superuser.setOwner(secret, "bob", "sales")
       cluster.superuser.setPermission(secret, new FsPermission("600"))
       refused(dir) {
-        fails("ZORDER_FILE_UNREADABLE", secret.getName, "Permission denied")(
+        fails("ZORDER_PERMISSION_DENIED", secret.getName, "Permission denied")(
           sql(s"OPTIMIZE '$dir' ZORDER BY (a, b)").collect())
       }
     }

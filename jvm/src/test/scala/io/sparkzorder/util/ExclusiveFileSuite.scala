@@ -117,18 +117,27 @@ class ExclusiveFileSuite extends StateTestBase {
     def caused(by: Throwable) =
       new java.io.IOException("Upload failed", new RuntimeException(by))
     for (status <- Seq(409, 412)) {
-      assert(StoreRefusal.isOne(new ExclusiveFileSuite.OfS3(status)))
-      assert(StoreRefusal.isOne(caused(new ExclusiveFileSuite.OfGcs(status))))
+      assert(StoreAnswer.isRefusal(new ExclusiveFileSuite.OfS3(status)))
+      assert(StoreAnswer.isRefusal(caused(new ExclusiveFileSuite.OfGcs(status))))
     }
-    assert(StoreRefusal.isOne(new ExclusiveFileSuite.RemoteFileChangedException))
-    assert(StoreRefusal.isOne(caused(new ExclusiveFileSuite.RemoteFileChangedException)))
-    assert(StoreRefusal.isOne(new org.apache.hadoop.fs.FileAlreadyExistsException("of ABFS")))
-    assert(StoreRefusal.isOne(new java.nio.file.FileAlreadyExistsException("x")))
+    assert(StoreAnswer.isRefusal(new ExclusiveFileSuite.RemoteFileChangedException))
+    assert(StoreAnswer.isRefusal(caused(new ExclusiveFileSuite.RemoteFileChangedException)))
+    assert(StoreAnswer.isRefusal(new org.apache.hadoop.fs.FileAlreadyExistsException("of ABFS")))
+    assert(StoreAnswer.isRefusal(new java.nio.file.FileAlreadyExistsException("x")))
     for (status <- Seq(403, 404, 500, 503)) {
-      assert(!StoreRefusal.isOne(new ExclusiveFileSuite.OfS3(status)))
-      assert(!StoreRefusal.isOne(caused(new ExclusiveFileSuite.OfGcs(status))))
+      assert(!StoreAnswer.isRefusal(new ExclusiveFileSuite.OfS3(status)))
+      assert(!StoreAnswer.isRefusal(caused(new ExclusiveFileSuite.OfGcs(status))))
     }
-    assert(!StoreRefusal.isOne(new java.io.IOException("Connection reset, request 412")))
+    assert(!StoreAnswer.isRefusal(new java.io.IOException("Connection reset, request 412")))
+  }
+
+  test("how the clients of stores report that the user has no permission") {
+    def caused(status: Int) = new java.io.IOException(
+      "Error accessing gs://b/t",
+      new RuntimeException(new ExclusiveFileSuite.OfGcs(status)))
+    assert(Seq(401, 403).forall(status => Directories.isDenied(caused(status))))
+    assert(!Seq(404, 412, 500, 503).exists(status => Directories.isDenied(caused(status))))
+    assert(!Directories.isDenied(new java.io.IOException("Error 403")))
   }
 
   test("no checksum files") {

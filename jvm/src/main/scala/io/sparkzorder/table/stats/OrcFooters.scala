@@ -59,10 +59,12 @@ private[sparkzorder] object OrcFooters {
   /**
    * Opens one file, calls `body` with its reader, and closes the file.
    *
-   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
-   *   naming the file
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE, ZORDER_FILE_ENCRYPTED or
+   *   ZORDER_CODEC_NOT_AVAILABLE, naming the file
+   * @throws java.io.IOException as [[AccessError]] says
    */
-  def withFile[T](file: DataFile, conf: Configuration)(body: Reader => T): T =
+  def withFile[T](file: DataFile, conf: Configuration)(body: Reader => T): T = {
+    val noAccess = new AccessError(file.path)
     try {
       // ORC would read an empty file as a file without rows
       if (file.length == 0) throw new IOException("it has no bytes")
@@ -79,17 +81,25 @@ private[sparkzorder] object OrcFooters {
     } catch {
       case e: ZOrderException => throw e
       // even the footer cannot be read without the codec, because it is compressed, too
-      case MissingClass(e) => throw ZOrderErrors.codecNotAvailable(
+      case MissingClass(e) =>
+        val missing = OrcFiles.codecs.filter(OrcFiles.missingLibrary(_, conf).isDefined)
+        if (missing.isEmpty) throw e
+        throw ZOrderErrors.codecNotAvailable(
           file.path.toString,
-          OrcFiles.codecs.filter(OrcFiles.missingLibrary(_, conf).isDefined).mkString(" or "),
+          missing.mkString(" or "),
           e.toString)
+      case noAccess(e) => throw e
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, OrcFiles.title)
     }
+  }
 
   private object MissingClass {
+
+    /** None also for a class of another version, such as that of another ORC. It is there, but lacks a method. */
     def unapply(e: Throwable): Option[LinkageError] =
       Option(ExceptionUtils.throwableOfType(e, classOf[LinkageError]))
+        .filterNot(_.isInstanceOf[IncompatibleClassChangeError])
   }
 }
 

@@ -3,12 +3,17 @@
 
 package io.sparkzorder.table.stats
 
+import java.io.InterruptedIOException
+import java.nio.channels.ClosedByInterruptException
+import java.nio.file.{AccessDeniedException, Files}
 import java.util.concurrent.ConcurrentHashMap
 
 import scala.util.Try
 import scala.util.control.NonFatal
 
+import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
+import org.apache.hadoop.fs.Path
 import org.apache.parquet.ParquetReadOptions
 import org.apache.parquet.crypto.ParquetCryptoRuntimeException
 import org.apache.parquet.hadoop.ParquetFileReader
@@ -20,7 +25,7 @@ import org.apache.spark.sql.sparkzorder.SparkPrivate
 
 import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.table.{DataFile, DataFormat, OrcFiles, OrcSchema, ParquetFiles}
-import io.sparkzorder.util.NameLookup
+import io.sparkzorder.util.{Directories, NameLookup, RawFiles}
 
 /**
  * A data file and the part of its footer that OPTIMIZE and the skipping index need. Footers of both formats are
@@ -156,9 +161,11 @@ private[sparkzorder] object FooterReader {
    * @param body reads from the open file, whose footer has been read already
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FILE_UNREADABLE or ZORDER_FILE_ENCRYPTED,
    *   naming the file
+   * @throws java.io.IOException as [[AccessError]] says
    */
   def withFile[T](file: DataFile, conf: Configuration, options: ParquetReadOptions)(
-      body: ParquetFileReader => T): T =
+      body: ParquetFileReader => T): T = {
+    val noAccess = new AccessError(file.path)
     try {
       val reader = ParquetFileReader.open(HadoopInputFile.fromStatus(file.status, conf), options)
       try {
@@ -171,13 +178,40 @@ private[sparkzorder] object FooterReader {
       case e: ZOrderException => throw e
       case _: ParquetCryptoRuntimeException =>
         throw ZOrderErrors.fileEncrypted(file.path.toString)
+      case noAccess(e) => throw e
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, ParquetFiles.title)
     }
+  }
 
   private def isEncrypted(meta: FileMetaData): Boolean =
     meta.getEncryptionType != null &&
       meta.getEncryptionType != FileMetaData.EncryptionType.UNENCRYPTED
+}
+
+/**
+ * An error of reading a file that says nothing of its content: the user may not read the file, the statement was
+ * cancelled, or the network was too slow. Such an error is no reason to repair the file or to move it away.
+ */
+private[stats] final class AccessError(file: Path) {
+  def unapply(e: Throwable): Option[Throwable] =
+    if (ExceptionUtils.getThrowables(e).exists(AccessError.isOne)) Some(e)
+    // Java says of a file of local disk that the user may not read only that it was not found
+    else if (AccessError.mayNotRead(file)) {
+      Some(new AccessDeniedException(file.toString, null, e.getMessage).initCause(e))
+    } else None
+}
+
+private object AccessError {
+  private def isOne(e: Throwable): Boolean = e match {
+    case _: ClosedByInterruptException | _: InterruptedIOException => true
+    case _ => Directories.isDenied(e)
+  }
+
+  private def mayNotRead(file: Path): Boolean = file.toUri.getScheme == "file" && {
+    val local = RawFiles.local(file)
+    Files.exists(local) && !Files.isReadable(local)
+  }
 }
 
 /**

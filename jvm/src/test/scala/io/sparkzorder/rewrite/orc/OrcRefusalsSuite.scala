@@ -11,7 +11,7 @@ import java.util.TimeZone
 import scala.collection.JavaConverters._
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.hadoop.hive.ql.exec.vector.TimestampColumnVector
 import org.apache.orc.{
   CompressionKind,
@@ -23,6 +23,8 @@ import org.apache.orc.{
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.commands.OrcTables
+import io.sparkzorder.table.DataFile
+import io.sparkzorder.table.stats.OrcFooters
 
 /** ORC files and tables that are refused by name, and left as they are. */
 class OrcRefusalsSuite extends OrcTables {
@@ -69,6 +71,23 @@ class OrcRefusalsSuite extends OrcTables {
       new File(dir, s".${file.getName}.crc").delete()
       refused(dir, byA, "ZORDER_CODEC_NOT_AVAILABLE", file.getName, "brotli", "class path")
       refused(dir, s"$byA DRY RUN", "ZORDER_CODEC_NOT_AVAILABLE", file.getName)
+    }
+  }
+
+  test("a class of another version of ORC is no missing codec") {
+    withTableDir { dir =>
+      write(shuffled(10, 1), dir)
+      val status = new FileStatus(
+        orcFiles(dir).head.length,
+        false,
+        1,
+        1,
+        1,
+        new Path(s"file:${orcFiles(dir).head}"))
+      val error = intercept[NoSuchMethodError](
+        OrcFooters.withFile(DataFile.alone(status), spark.sessionState.newHadoopConf())(_ =>
+          throw new NoSuchMethodError("getColumnEncryptionKeys")))
+      assert(error.getMessage === "getColumnEncryptionKeys")
     }
   }
 

@@ -206,6 +206,22 @@ class PermissionsSuite extends FaultyTables {
     }
   }
 
+  test("a data file that may not be read, or not at the moment, is not called damaged") {
+    for (format <- Seq("parquet", "orc")) withTableDir { dir =>
+      shuffled(100, 2).write.format(format).save(dir.toString)
+      val name = filesIn(dir).map(_.getName).max
+      val table = s"$format.`faulty:$dir`"
+      def failing(e: java.io.IOException): Throwable =
+        intercept[Exception](FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "open" && path.getName == name) throw e
+        }(sql(s"OPTIMIZE $table ZORDER BY a").collect()))
+      val denied = failing(new AccessControlException(s"Permission denied: $name")).getMessage
+      assert(denied.contains("ZORDER_PERMISSION_DENIED") && denied.contains(name), format)
+      val late = failing(new java.net.SocketTimeoutException("too late")).toString
+      assert(late.contains("too late") && !late.contains("ZORDER_FILE_UNREADABLE"), format)
+    }
+  }
+
   test("replaced files of a partition that may not be listed stay; those of others go") {
     withTableDir { dir =>
       partitioned(dir)
