@@ -14,6 +14,8 @@ import java.nio.file.{
   StandardOpenOption
 }
 
+import scala.util.Try
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileSystem, LocalFileSystem, Path, RawLocalFileSystem}
 
@@ -97,9 +99,9 @@ private[sparkzorder] object Durable {
     if (RawFiles.isLocal(fs)) sync(path, StandardOpenOption.WRITE)
 
   /**
-   * Syncs the entries of some directories. A directory that does not exist is skipped.
+   * Syncs the entries of some directories. A directory that does not exist or that cannot be opened is skipped.
    *
-   * @throws java.io.IOException if the disk fails, or if the thread is interrupted
+   * @throws java.io.IOException if the disk fails to sync, or if the thread is interrupted
    */
   def directories(fs: FileSystem, paths: Seq[Path]): Unit =
     if (RawFiles.isLocal(fs)) {
@@ -108,9 +110,15 @@ private[sparkzorder] object Durable {
         catch {
           // some systems cannot open a directory, and others cannot sync an open one (EINVAL)
           case _: FileSystemException => ()
-          case e: IOException if e.getMessage == "Invalid argument" => ()
+          case e: IOException if notSyncable(e.getMessage) => ()
         })
     }
+
+  // The text of EINVAL, which is in the language of the user. A device such as /dev/null cannot be synced, so the
+  // system is asked for the text.
+  private lazy val notSyncable: Set[String] = Set("Invalid argument") ++
+    Try(sync(new Path("file:/dev/null"), StandardOpenOption.WRITE)).failed.toOption
+      .filter(_.getClass == classOf[IOException]).map(_.getMessage)
 
   private def sync(path: Path, option: StandardOpenOption): Unit =
     try {
@@ -130,7 +138,11 @@ private[sparkzorder] object Paths {
   /** `name` in a directory. `new Path(String)` would take a name with a colon for a URI. */
   def child(directory: Path, name: String): Path = new Path(directory, new Path(null, null, name))
 
-  /** The inverse of [[folder]]: the part of `path` below `root`, empty for the root itself. */
+  /**
+   * The inverse of [[folder]]: the part of `path` below `root`, empty for the root itself.
+   *
+   * @param path `root` or a path below it, which is not checked
+   */
   def relative(root: Path, path: Path): String =
     path.toString.stripPrefix(root.toString).stripPrefix("/")
 }
