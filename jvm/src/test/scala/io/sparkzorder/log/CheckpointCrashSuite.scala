@@ -65,7 +65,7 @@ class CheckpointCrashSuite extends CheckpointTestBase with Steps {
       assert(!recordFiles(dir).contains(6L))
       assert(!state.createRecord(6, late))
       assert(!recordFiles(dir).contains(6L))
-      fails("ZORDER_CONFLICT", "so many runs were committed since") {
+      fails("ZORDER_CONFLICT", "many runs were committed since") {
         new Committer(state, "t").commit(late, () => (), 5L)
       }
       assert(read(state).last === 36)

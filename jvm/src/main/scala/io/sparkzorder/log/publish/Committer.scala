@@ -27,9 +27,9 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
    * record. A run that loses the race for a number to another run checks again and takes the next number.
    *
    * @param recheck lists the inputs again; throws ZORDER_CONFLICT when an input has changed
-   * @param after the number of the last record before the inputs were listed. Up to this record, no record is
-   *   compared with the inputs: an input with the name of a file that such a record replaced is a new file, because
-   *   some writers always use the same names
+   * @param after the number of the last record before the inputs were listed. Earlier records are not compared with the
+   *   inputs. An input may have the name of a file that such a record replaced. It is a new file then, because some
+   *   writers always use the same names
    * @return the number of the record
    * @throws IllegalStateException if no reader would accept the record. Then the whole table could not be read any more
    */
@@ -52,18 +52,25 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
       // records were removed, so the next numbers would be used a second time
       if (log.last < readTo) throw gone(s"up to number $readTo")
       val newer = log.after(readTo).getOrElse(throw gone(s"after number $readTo"))
-      others ++= newer.map(_._2)
+      // The answer to the creation of our record may have been lost. The file system has then tried once more, and has
+      // said that the number is taken.
+      val (own, ofOthers) =
+        newer.partition { case (_, r) => r.run == record.run && r.commitsRun }
+      others ++= ofOthers.map(_._2)
       readTo += newer.size
-      others.foreach(check(_, record, ours))
-      recheck()
-      requireFiles(record)
-      val number = readTo + 1
-      if (state.createRecord(number, record)) {
-        readTo = number
-        number
-      } else {
-        logInfo(s"another run took record $number of $target; checking again")
-        attempt()
+      if (own.nonEmpty) own.head._1
+      else {
+        others.foreach(check(_, record, ours))
+        recheck()
+        requireFiles(record)
+        val number = readTo + 1
+        if (state.createRecord(number, record)) {
+          readTo = number
+          number
+        } else {
+          logInfo(s"another run took record $number of $target; checking again")
+          attempt()
+        }
       }
     }
     attempt()
@@ -71,7 +78,7 @@ private[sparkzorder] final class Committer(state: StateDirectory, target: String
 
   private def gone(records: String) = ZOrderErrors.conflict(
     target,
-    s"so many runs were committed since, or _zorder was removed, that the records $records are gone")
+    s"the records $records are gone: many runs were committed since, or _zorder was removed")
 
   /** Refuses the commit if a clean-up has taken the run for a dead run and removed its hidden files. */
   private def requireFiles(record: Record): Unit = {

@@ -76,6 +76,24 @@ class CommitterSuite extends StateTestBase {
     }
   }
 
+  test("a run whose record was created although the file system said no is committed") {
+    withTable { (dir, state) =>
+      val ours = stage(dir, state, "ours", one("a"))
+      val committer = new Committer(state, "t")
+      var first = true
+      val number = committer.commit(
+        ours,
+        () =>
+          if (first) {
+            first = false
+            assert(state.createRecord(1, ours))
+          })
+      assert(number === 1 && numbers(state) === Seq(1L))
+      val more = stage(dir, state, "more", one("b"))
+      assert(committer.commit(more, () => ()) === 2)
+    }
+  }
+
   test("a run that was aborted cannot commit") {
     withTable { (dir, state) =>
       val ours = stage(dir, state, "ours", one("a"))
