@@ -6,6 +6,7 @@ package io.sparkzorder.rewrite
 import java.io.File
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
@@ -125,6 +126,20 @@ class ForeignParquetSuite extends OptimizeTestBase {
       }
       assert(reason(dir) === "null")
       assert(read(dir).where("map_keys(m)[0] = id").count() === 52)
+    }
+  }
+
+  test("a type that Spark does not know is refused with its column and its file") {
+    val time = "optional int64 t (TIME(MICROS,true));"
+    // Parquet has these types since its version 1.16
+    val shape = "optional group s { optional binary g (GEOMETRY(OGC:CRS84)); }"
+    val known = Try(MessageTypeParser.parseMessageType(s"message m { $shape }")).isSuccess
+    val columns = (time -> "`t`") +: Seq(shape -> "`s.g`").filter(_ => known)
+    for ((column, name) <- columns; setting <- Seq("true", "false")) withTableDir { dir =>
+      files(dir, column)((_, _) => ())
+      withSQLConf("spark.sql.timeType.enabled" -> setting) {
+        fails("ZORDER_TYPE_NOT_READABLE", name, ".parquet")(sql(s"OPTIMIZE '$dir' ZORDER BY id"))
+      }
     }
   }
 

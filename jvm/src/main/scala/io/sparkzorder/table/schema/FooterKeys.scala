@@ -189,9 +189,12 @@ private[schema] object ArrowSchemaKey {
     read(text).toSeq.flatMap(s => fields(s).flatMap(ordered)).map(orderOf)
 
   /** The keys and values that the schema itself holds. */
-  def metadata(text: String): Map[String, String] = read(text).map { s =>
-    (0 until s.customMetadataLength).map(s.customMetadata(_)).map(e => e.key -> e.value).toMap
-  }.getOrElse(Map.empty)
+  def metadata(text: String): Map[String, String] = read(text).map(metadata).getOrElse(Map.empty)
+
+  /** As in Arrow's own classes, a key or a value that is not there is empty. */
+  private def metadata(s: FlatSchema): Map[String, String] =
+    (0 until s.customMetadataLength).map(s.customMetadata(_))
+      .map(e => Option(e.key).getOrElse("") -> Option(e.value).getOrElse("")).toMap
 
   /** @param copies what becomes of the footer keys of which the schemas hold copies */
   def join(values: Seq[FooterValue], copies: KeptKeys): KeptKey = {
@@ -242,8 +245,9 @@ private[schema] object ArrowSchemaKey {
     bytes.position(if (bytes.getInt(0) == -1) 8 else 4)
     val message = Message.getRootAsMessage(bytes.slice().order(ByteOrder.LITTLE_ENDIAN))
     val schema = message.header(new FlatSchema).asInstanceOf[FlatSchema]
-    // reads all fields once, so that bytes which are no schema fail here
+    // reads all fields, keys and values once, so that bytes which are no schema fail here
     fields(schema).foreach(ordered)
+    metadata(schema)
     schema
   }
 

@@ -18,7 +18,11 @@ import org.apache.parquet.schema.LogicalTypeAnnotation._
 import org.apache.parquet.schema.PrimitiveType.PrimitiveTypeName._
 import org.apache.parquet.schema.Type.Repetition
 
-import org.apache.spark.sql.execution.datasources.parquet.SparkToParquetSchemaConverter
+import org.apache.spark.sql.AnalysisException
+import org.apache.spark.sql.execution.datasources.parquet.{
+  ParquetToSparkSchemaConverter,
+  SparkToParquetSchemaConverter
+}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
@@ -261,6 +265,28 @@ private[sparkzorder] object ParquetTypes {
     }
 
   /**
+   * The Spark schema of a file without one in its footer.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_TYPE_NOT_READABLE with the column and its type, if Spark does
+   *   not know a type, such as one that a newer version of Parquet has
+   */
+  def converted(footer: ScannedFile, converter: ParquetToSparkSchemaConverter): StructType =
+    try converter.convert(footer.schema)
+    catch {
+      case e: AnalysisException =>
+        def isUnknown(t: Type) =
+          Try(converter.convert(new MessageType(footer.schema.getName, t))).isFailure
+        val leaf = leaves(footer.schema, Nil).collectFirst {
+          case (path, t) if isUnknown(t) => path.mkString(".") -> describe(t)
+        }
+        // a group that is no list and no map that Spark knows
+        def group = footer.schema.getFields.asScala.find(isUnknown).map(t =>
+          t.getName -> Option(t.getLogicalTypeAnnotation).fold("GROUP")(a => s"GROUP ($a)"))
+        val (column, text) = leaf.orElse(group).getOrElse(throw e)
+        throw ZOrderErrors.typeNotReadable(column, text, footer.file.path.toString)
+    }
+
+  /**
    * Rejects a file with a type that Spark would change: Spark reads a UINT_32 as BIGINT, for example, and would write
    * BIGINT.
    *
@@ -308,7 +334,8 @@ private[sparkzorder] object ParquetTypes {
         annotation match {
           case ts: TimestampLogicalTypeAnnotation =>
             ts.getUnit == TimeUnit.NANOS && !conf.getConf(SQLConf.LEGACY_PARQUET_NANOS_AS_LONG)
-          case time: TimeLogicalTypeAnnotation => time.getUnit != TimeUnit.MICROS || !hasTime(conf)
+          case time: TimeLogicalTypeAnnotation =>
+            time.getUnit != TimeUnit.MICROS || time.isAdjustedToUTC || !hasTime(conf)
           case _ => false
         }
     }

@@ -97,7 +97,7 @@ private[sparkzorder] final class TableSchema(target: String, conf: SQLConf, form
     val declared = footer.keyValues.get(ParquetReadSupport.SPARK_METADATA_KEY)
       .flatMap(sparkSchema(footer, _, isToWrite))
     ParquetTypes.checkReadable(footer, conf)
-    val stored = converter.convert(footer.schema)
+    val stored = ParquetTypes.converted(footer, converter)
     declared.map(completed(_, stored).asInstanceOf[StructType]).getOrElse(stored)
   }
 

@@ -4,12 +4,21 @@
 package io.sparkzorder.table.schema
 
 import java.io.ByteArrayOutputStream
+import java.nio.{ByteBuffer, ByteOrder}
 import java.nio.channels.Channels
 import java.util.{Base64, Collections}
 
 import scala.collection.JavaConverters._
 
 import com.fasterxml.jackson.databind.ObjectMapper
+import com.google.flatbuffers.FlatBufferBuilder
+import org.apache.arrow.flatbuf.{
+  KeyValue,
+  Message,
+  MessageHeader,
+  MetadataVersion,
+  Schema => FlatSchema
+}
 import org.apache.arrow.vector.ipc.WriteChannel
 import org.apache.arrow.vector.ipc.message.MessageSerializer
 import org.apache.arrow.vector.types.pojo.{ArrowType, DictionaryEncoding, Field, FieldType, Schema}
@@ -94,6 +103,37 @@ class FooterKeysSuite extends AnyFunSuite {
     // a text that is no schema is like any other key
     assert(merge(file(0, "ARROW:schema" -> "?"), file(1, "ARROW:schema" -> "?")) ===
       KeptKeys(Map("ARROW:schema" -> "?"), Nil))
+  }
+
+  test("a key of a schema without a value") {
+    val builder = new FlatBufferBuilder()
+    val key = builder.createString("x")
+    KeyValue.startKeyValue(builder)
+    KeyValue.addKey(builder, key)
+    val entries =
+      FlatSchema.createCustomMetadataVector(builder, Array(KeyValue.endKeyValue(builder)))
+    val fields = FlatSchema.createFieldsVector(builder, Array.emptyIntArray)
+    FlatSchema.startSchema(builder)
+    FlatSchema.addFields(builder, fields)
+    FlatSchema.addCustomMetadata(builder, entries)
+    val made = FlatSchema.endSchema(builder)
+    Message.startMessage(builder)
+    Message.addVersion(builder, MetadataVersion.V5)
+    Message.addHeaderType(builder, MessageHeader.Schema)
+    Message.addHeader(builder, made)
+    Message.finishMessageBuffer(builder, Message.endMessage(builder))
+    val message = builder.sizedByteArray()
+    def text(marked: Boolean): String = {
+      val bytes = ByteBuffer.allocate(message.length + 8).order(ByteOrder.LITTLE_ENDIAN)
+      if (marked) bytes.putInt(-1)
+      bytes.putInt(message.length).put(message)
+      Base64.getEncoder.encodeToString(bytes.array)
+    }
+    val texts = Seq(true, false).map(text)
+    assert(texts.map(ArrowSchemaKey.metadata) === Seq.fill(2)(Map("x" -> "")))
+    // two texts, so a new one is written
+    val kept = merge(file(0, "ARROW:schema" -> texts(0)), file(1, "ARROW:schema" -> texts(1)))
+    assert(ArrowSchemaKey.metadata(kept.values("ARROW:schema")) === Map("x" -> ""))
   }
 
   test("schemas that differ in more than the keys of dictionaries go") {
