@@ -5,6 +5,8 @@ package io.sparkzorder.rewrite
 
 import java.util.UUID
 
+import scala.annotation.tailrec
+
 import io.sparkzorder.cluster.{
   CutGoal,
   FolderGridBuilder,
@@ -27,12 +29,13 @@ private[rewrite] abstract class BatchPlanner {
   /**
    * Selects the files that can be rewritten.
    *
-   * @param files all files of some folders
+   * @param files files of some folders
    */
   def rewritable(files: IndexedSeq[FormatFile]): IndexedSeq[FormatFile] = files
 
   /**
-   * Selects the files that can be rewritten, for a statement with FULL.
+   * Selects the files that can be rewritten, for a statement with FULL. A compaction selects the same files with and
+   * without FULL.
    *
    * @param chosen the files that the statement chooses
    */
@@ -123,7 +126,8 @@ private[rewrite] final class ClusterPlanner(
         keptBeside(rows.files),
         stop = stop).build()
     }
-    // a cell of more than `stop` files could not be cut, because all its rows have one key: 0 rows mark it
+    // A cell of more than `stop` files could not be cut, because all its rows have one key. `rows = 0` marks such a
+    // cell, and `plan` then gives it region 0.
     val grid = cut.copy(cells = cut.cells.map(c => if (c.files > stop) c.copy(rows = 0) else c))
     RegionPlan(UUID.randomUUID().toString, rows.folders.head, grid, sample, count, files)
   }
@@ -212,10 +216,14 @@ private[rewrite] final class ClusterPlanner(
 private[rewrite] final class CompactPlanner(targetBytes: Long, copyAll: Boolean)
     extends BatchPlanner {
 
-  /** A file that is joined with no other is left as it is, unless `copyAll`. */
+  /**
+   * A file that is joined with no other is left as it is, unless `copyAll`. Without such a file its neighbours may form
+   * other groups, so the files are grouped until no file is alone. Then [[plan]] makes the same groups again.
+   */
+  @tailrec
   override def rewritable(files: IndexedSeq[FormatFile]): IndexedSeq[FormatFile] = {
     val joined = groups(files).filter(copyAll || _.size > 1).flatten.toSet
-    files.filter(joined)
+    if (joined.size == files.size) files else rewritable(files.filter(joined))
   }
 
   /** Leaves out files that stay as they are, because such files need neither free space nor write access. */

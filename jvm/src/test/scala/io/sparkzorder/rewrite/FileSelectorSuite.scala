@@ -65,6 +65,31 @@ class FileSelectorSuite extends AnyFunSuite {
         finishedPlan = Some(plan).filter(_.nonEmpty))
     }
 
+  test("a compaction selects the files that it joins, in groups without a file alone") {
+    def joined(megabytes: Long*): Seq[Long] = {
+      val files = megabytes.map { mb =>
+        new FormatFile {
+          override def path: String = s"$mb"
+          override def folder: FormatFolder = FileSelectorSuite.this.folder
+          override def bytes: Long = mb
+          override def records: Long = 1L
+          override def columns: IndexedSeq[FileColumnInfo] = IndexedSeq.empty
+          override def commit: Option[Long] = None
+          override def layout: Option[LayoutTag] = None
+        }
+      }
+      val planner = new CompactPlanner(targetBytes = 100L, copyAll = false)
+      val selected = planner.selectAll(files.toIndexedSeq).files
+      assert(planner.rewritable(selected) === selected)
+      assert(planner.parts(selected, 1L).get.forall(_.size > 1))
+      selected.map(_.bytes)
+    }
+    // without the file of 74, the first three fill a file, and the one of 60 is alone
+    assert(joined(40, 30, 74, 28, 60) === Seq(40, 30, 28))
+    assert(joined(40, 30, 20) === Seq(40, 30, 20))
+    assert(joined(60, 70, 80) === Nil)
+  }
+
   private val fresh = Given("new", (0L, 1999L), (0L, 1599L), None)
 
   test("the batches of one plan are one run: a new file does not merge the smallest of them") {
