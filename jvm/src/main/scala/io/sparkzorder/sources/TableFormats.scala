@@ -45,8 +45,8 @@ private[sparkzorder] object TableFormats extends Logging {
     tried(name, format, None)(_.openPath(path, name, conf))
 
   /**
-   * Name parts of the ordering columns of the last layout of a directory, for a report. They are also known of a
-   * table whose layout is the format's own. Empty if they are not known.
+   * Name parts of the ordering columns of the last layout of a directory, for a report. For Delta, they are found even
+   * if OPTIMIZE leaves the table to Delta. Empty if they are not known.
    */
   def lastColumns(path: Path, format: String): Seq[Seq[String]] =
     try load(format, None).toSeq.flatMap(_.lastColumns(path))
@@ -241,9 +241,8 @@ private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
   private def isCopied(name: String): Boolean = CopyingLoader.Packages.exists(name.startsWith)
 
   private def copied(name: String): Class[_] = {
-    val file = OwnJar.resource(name.replace('.', '/') + ".class")
-    if (file == null) throw new ClassNotFoundException(name)
-    val code = org.apache.commons.io.IOUtils.toByteArray(file)
+    val code = OwnJar.content(name.replace('.', '/') + ".class")
+      .getOrElse(throw new ClassNotFoundException(name))
     defineClass(name, code, 0, code.length)
   }
 }

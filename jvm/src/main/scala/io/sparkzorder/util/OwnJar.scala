@@ -3,12 +3,15 @@
 
 package io.sparkzorder.util
 
-import java.io.File
+import java.io.{File, FileNotFoundException}
 import java.net.{URL, URLClassLoader}
 import java.util.jar.JarFile
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 import scala.util.control.NonFatal
+
+import org.apache.commons.io.IOUtils
 
 /**
  * The jar that has this class. Its classes and files are needed even after the class loader of `--jars` was closed:
@@ -22,12 +25,26 @@ private[sparkzorder] object OwnJar {
     Option(getClass.getProtectionDomain.getCodeSource)
       .flatMap(source => Option(source.getLocation))
       .filter(_.getProtocol == "file")
-      .map(location => new File(location.toURI))
+      // some class loaders make URLs with blanks, which are no URIs
+      .flatMap(location => Try(new File(location.toURI)).toOption)
       .filter(_.isFile)
 
-  /** A file of the jar, whether the class loader is open or not; null if there is none. */
-  def resource(name: String): URL =
-    file.fold(loader.getResource(name))(f => new URL(s"jar:${f.toURI}!/$name"))
+  /**
+   * The URL of a file of the jar, whether the class loader is open or not. If there is no such file, the URL is null or
+   * cannot be opened.
+   */
+  def resource(name: String): URL = file.fold(loader.getResource(name))(entry(_, name))
+
+  /** The URL of a file in a jar. Its first `!/` ends the path of the jar, so a `!` in the path is encoded. */
+  private[sparkzorder] def entry(jar: File, name: String): URL =
+    new URL(s"jar:${jar.toURI.toString.replace("!", "%21")}!/$name")
+
+  /** The content of a file of the jar; None if there is no such file. */
+  def content(name: String): Option[Array[Byte]] = contentOf(resource(name))
+
+  private[sparkzorder] def contentOf(file: URL): Option[Array[Byte]] =
+    try Option(file).map(IOUtils.toByteArray)
+    catch { case _: FileNotFoundException => None }
 
   /**
    * True if the process is a Thrift server, and the class loader of our classes can be closed. Then all classes are

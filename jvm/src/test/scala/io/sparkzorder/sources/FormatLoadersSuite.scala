@@ -3,11 +3,17 @@
 
 package io.sparkzorder.sources
 
+import java.io.{File, FileOutputStream}
 import java.net.URLClassLoader
+import java.nio.file.Files
+import java.util.jar.{JarEntry, JarOutputStream}
 
+import org.apache.commons.io.FileUtils
 import org.scalatest.funsuite.AnyFunSuite
 
 import org.apache.spark.sql.delta.DeltaLog
+
+import io.sparkzorder.util.OwnJar
 
 /** Classes of ours that call those of a format, where our class loader does not find the format's. */
 class FormatLoadersSuite extends AnyFunSuite {
@@ -47,6 +53,23 @@ class FormatLoadersSuite extends AnyFunSuite {
       one.close()
       other.close()
     }
+  }
+
+  test("files of a jar whose directory has a `!` in its name, and a file that the jar lacks") {
+    val home = Files.createTempDirectory("zorder-jar").toFile
+    try {
+      val jar = new File(home, "spark!/ours.jar")
+      assert(jar.getParentFile.mkdir())
+      val out = new JarOutputStream(new FileOutputStream(jar))
+      out.putNextEntry(new JarEntry("io/a.txt"))
+      out.write("text".getBytes("UTF-8"))
+      out.close()
+      def content(name: String): Option[String] =
+        OwnJar.contentOf(OwnJar.entry(jar, name)).map(new String(_, "UTF-8"))
+      assert(content("io/a.txt") === Some("text"))
+      assert(content("io/b.txt") === None)
+      assert(OwnJar.contentOf(null) === None)
+    } finally FileUtils.deleteDirectory(home)
   }
 
   test("a class loader without the format") {
