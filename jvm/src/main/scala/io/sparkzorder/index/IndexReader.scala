@@ -290,7 +290,7 @@ private object ColumnChunk {
       body: (Seq[String], ColumnChunk) => Unit): Unit = {
     val total = Math.toIntExact(reader.getRecordCount)
     var from = 0
-    ColumnsOfFile.foreach(reader, paths) { (pages, columns) =>
+    ColumnsOfFile.rowGroups(reader, paths).foreach { case (pages, columns) =>
       val rows = pages.getRowCount.toInt
       columns.foreach(c =>
         body(c.getDescriptor.getPath.toSeq, new ColumnChunk(c, from, rows, total)))
@@ -302,16 +302,19 @@ private object ColumnChunk {
 /** Reads leaf columns without assembling rows. */
 private[sparkzorder] object ColumnsOfFile {
 
-  /** For each row group, calls `body` with its pages and a reader of each of the columns. */
-  def foreach(reader: ParquetFileReader, paths: Seq[Seq[String]])(
-      body: (PageReadStore, Seq[ColumnReader]) => Unit): Unit = {
+  /**
+   * The pages of each row group, and a reader of each of the columns. A row group is read when the iterator gets to it.
+   */
+  def rowGroups(
+      reader: ParquetFileReader,
+      paths: Seq[Seq[String]]): Iterator[(PageReadStore, Seq[ColumnReader])] = {
     val meta = reader.getFooter.getFileMetaData
     val wanted = project(meta.getSchema, paths)
     reader.setRequestedSchema(wanted)
-    Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).foreach { pages =>
+    Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).map { pages =>
       val store =
         new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
-      body(pages, wanted.getColumns.asScala.toSeq.map(store.getColumnReader))
+      (pages, wanted.getColumns.asScala.toSeq.map(store.getColumnReader))
     }
   }
 

@@ -23,7 +23,9 @@ private object OncePerJvm {
 
   private def first(identity: UUID, copy: AnyRef): AnyRef = known.synchronized {
     Option(known.get(identity)).flatMap(found => Option(found.get)).getOrElse {
-      val _ = known.put(identity, new WeakReference(copy))
+      // An equal key may still be there, of a copy that is gone. `put` would keep that key, and lose the entry with it.
+      known.remove(identity)
+      known.put(identity, new WeakReference(copy))
       copy
     }
   }

@@ -28,8 +28,8 @@ import io.sparkzorder.table.stats.ScannedFile
 
 /**
  * Refuses Parquet files in which a key of a map is NULL. Parquet forbids such a key, but some writers make it, and
- * Spark may read it. Spark's rows and Spark's writer do not look whether a key is NULL, so the new file would have
- * another key in its place, such as the key before it, and a hash of the rows would not show it.
+ * Spark may read it. Spark does not look whether a key is NULL. The new file would have another key in its place, such
+ * as the key before it. A hash of the rows would not show this.
  *
  * Nearly all writers mark keys as required. Where a file does not, its keys are read once more for this.
  */
@@ -106,19 +106,15 @@ private object NullKeys {
     val reader = ParquetFileReader.open(HadoopInputFile.fromPath(new Path(file), conf), options)
     try {
       val keys = keysIn(reader.getFooter.getFileMetaData.getSchema)
-      var found = Option.empty[String]
-      ColumnsOfFile.foreach(reader, keys.map(_.leaf)) { (pages, columns) =>
-        columns.foreach { column =>
-          val own = keys.filter(_.leaf == column.getDescriptor.getPath.toSeq)
-          val levels = own.map(_.entry)
-          if (found.isEmpty) {
-            levelsOf(column, pages).find(levels.contains).foreach { level =>
-              found = own.find(_.entry == level).map(_.map.mkString("."))
-            }
-          }
-        }
-      }
-      found
+      // lazy, so nothing is read after the first NULL key
+      val found = for {
+        (pages, columns) <- ColumnsOfFile.rowGroups(reader, keys.map(_.leaf))
+        column <- columns.iterator
+        own = keys.filter(_.leaf == column.getDescriptor.getPath.toSeq)
+        level <- levelsOf(column, pages)
+        key <- own.find(_.entry == level).iterator
+      } yield key.map.mkString(".")
+      found.take(1).toList.headOption
     } finally reader.close()
   }
 
