@@ -73,7 +73,11 @@ private[write] final class TimelyWriter(writer: OutputWriter, isLate: () => Bool
     writer.write(row)
   }
 
-  /** A late file is not closed, because closing it would complete it. Spark then deletes the file. */
+  /**
+   * A late file is not closed, because closing it would complete it. Spark then deletes the file. The open writer
+   * cannot be aborted either: neither Spark's nor Parquet's class gives access to its stream. So the process keeps the
+   * buffers of the writer, and a store keeps the uploaded parts until one of its rules removes them.
+   */
   override def close(): Unit = {
     requireInTime()
     writer.close()
