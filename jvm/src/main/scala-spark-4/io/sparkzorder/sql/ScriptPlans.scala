@@ -14,8 +14,8 @@ import org.apache.spark.sql.catalyst.trees.{CurrentOrigin, Origin}
 private[sql] object ScriptPlans {
 
   /**
-   * Replaces statements of the form `SELECT name`: [[Script]] shows such a query to the next parser in place of
-   * each of our statements.
+   * [[Script]] shows a query `SELECT name` to the next parser in place of each of our statements. This method puts our
+   * statements back.
    *
    * @param ours from the name and the position of a query to our plan and its position; None if the query stays
    */

@@ -7,9 +7,9 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 /**
- * The session in which OPTIMIZE reads and writes: a clone of the user's session in which all
- * settings that could change, drop or convert data have fixed values. The user's session is not
- * changed.
+ * The session in which OPTIMIZE reads and writes: a clone of the user's session. Settings that decide which values are
+ * written have fixed values. Settings that decide how the user's queries see a stored value keep the user's value. The
+ * user's session is not changed.
  *
  * Other settings of the readers keep the user's values, because some tables cannot be read with the defaults.
  * Examples are the choice of the vectorized reader, the size of its batches, filter pushdown and `nanosAsLong`. None
@@ -89,7 +89,7 @@ private[sparkzorder] object PinnedSession {
     "spark.databricks.delta.autoCompact.enabled" -> "false")
 
   /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
-  private val unset = Seq("spark.wap.id", "spark.wap.branch")
+  private val branchesOfIceberg = Seq("spark.wap.id", "spark.wap.branch")
 
   def of(user: Session): Session = withPins(user, pins)
 
@@ -106,7 +106,7 @@ private[sparkzorder] object PinnedSession {
   /** The session in which OPTIMIZE rewrites a Delta or Iceberg table. */
   def ofFormat(user: Session): Session = {
     val session = withPins(user, pinsOfFormats)
-    unset.foreach(session.conf.unset)
+    branchesOfIceberg.foreach(session.conf.unset)
     session
   }
 }

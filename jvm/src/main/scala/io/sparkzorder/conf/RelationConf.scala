@@ -23,9 +23,9 @@ private[sparkzorder] final class RelationConf(relation: HadoopFsRelation) {
     session.sessionState.newHadoopConfWithOptions(relation.options)
 
   /**
-   * True if Spark may skip a listed file that does not exist any more. Without an option of the relation, the setting
-   * of two sessions counts: that of the query, which Spark asks, and that in which the relation was made, for example
-   * for a view.
+   * True if Spark may skip a listed file that does not exist any more. An option of the relation decides. Without one,
+   * the answer is true if the setting is on in the session of the query, which Spark asks, or in the session that made
+   * the relation, such as that of a view.
    */
   def ignoresMissingFiles: Boolean =
     CaseInsensitiveMap(relation.options).get(FileSourceOptions.IGNORE_MISSING_FILES)

@@ -148,7 +148,10 @@ private[sparkzorder] object IndexBuild {
    */
   val TickMs = 2000L
 
-  /** True for a modification time in whole seconds, as many file systems and archives store it. */
+  /**
+   * True for a modification time in whole seconds, as many file systems and archives store it. Also true by chance for
+   * one in a thousand other times.
+   */
   def isCoarse(file: DataFile): Boolean = file.modified % 1000 == 0
 
   /**
@@ -177,7 +180,6 @@ private[sparkzorder] object IndexBuild {
       else f.copy(status = new FileStatus(f.length, false, 0, 0L, 0L, f.path))
     }
   }
-
 }
 
 /** Makes entries from the footers of data files, in the driver or in a task. */

@@ -67,9 +67,9 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val now = filesIn(state, done)
         val all = added(now, done)
         val names = all.flatMap(f => Relative.below(state.root, f.path)).toSet
-        // The names of the files that an undo brings back are not unique to a run. A file of another partition may have
-        // the same name, length and time (`IndexBuild.withoutTwins`), also in a folder that the undo did not change if
-        // times are whole seconds.
+        // An undo brings back files whose names are not unique to a run. If times are whole seconds, a file of another
+        // folder may have the same name, length and time, also if the undo did not change that folder. Such files get
+        // no entry (`IndexBuild.withoutTwins`).
         val ofUndo = added(now, done.filter(_.undone.isDefined)).map(_.path).toSet
         val files = IndexBuild.withoutTwins(all.toIndexedSeq)
           .filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))

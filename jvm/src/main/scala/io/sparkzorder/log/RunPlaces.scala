@@ -30,8 +30,8 @@ private case object Absent extends Place
  *
  * @param list the files of a directory by name, empty when the directory does not exist. Several threads
  *   call this function
- * @param isReader true for a query. A folder that its user may not list is a folder that it does not read, and is taken
- *   to be in its place
+ * @param isReader true for a query. The query does not read a folder that its user may not list. Such a folder is taken
+ *   to be where the record says
  */
 private[sparkzorder] final class RunPlaces(
     state: StateDirectory,
@@ -57,7 +57,7 @@ private[sparkzorder] final class RunPlaces(
 
   /**
    * Each change of the record, and the same change with the present path of its folder. A folder that is found
-   * nowhere keeps the path of the record. It has no path (None) if another folder of the run lies at that path now.
+   * nowhere keeps the path of the record. None if it is found nowhere and another folder of the run lies at its path.
    */
   lazy val all: Seq[(FolderChange, Option[FolderChange])] = places.map { case (c, place) =>
     val folder =

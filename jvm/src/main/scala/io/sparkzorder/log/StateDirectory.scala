@@ -31,7 +31,7 @@ private[sparkzorder] final class StateDirectory(
   val home: Path = new Path(root, StateDirectory.Name)
   private[sparkzorder] val commits = new Path(home, "_commits")
   private val links = new OwnPaths(fs, root)
-  // the number of files in the last listing of each folder
+  // the number of files that `named` last listed in each folder
   private val sizes = new ConcurrentHashMap[Path, Int]
 
   private[sparkzorder] val runs = new Path(home, "_runs")
@@ -97,8 +97,8 @@ private[sparkzorder] final class StateDirectory(
     readable(done(number))(content).exists(mark => holds(number, new String(mark, UTF_8)))
 
   /**
-   * Only a user who may not list the records is like a reader without the extension. If the user may not read a single
-   * file of the records, the read fails: to pass over the file could hide rows.
+   * A user who may not list the records reads what readers without the extension read. If the user may not read a
+   * single file of the records, the read fails: to pass over the file could hide rows.
    */
   private[log] def readable[T](path: Path)(body: Path => T): T =
     try body(path)
@@ -134,9 +134,11 @@ private[sparkzorder] final class StateDirectory(
   def markConflict(number: Long): Unit =
     // the mark may belong to another user, and writing it again would fail
     if (!hasConflict(number)) write(conflict(number), Array.emptyByteArray)
+
+  /** True for the number of a run with a conflict. */
   def hasConflict(number: Long): Boolean = fs.exists(conflict(number))
 
-  /** The same for many records, by one listing. */
+  /** As [[hasConflict]], for many records. Lists the marks once. */
   def conflicts(): Long => Boolean = {
     val names = files(commits).map(_.getPath.getName).toSet
     number => names(conflict(number).getName)
@@ -219,10 +221,11 @@ private[sparkzorder] final class StateDirectory(
 
   /**
    * The root and all directories below it that may have data files, each with its entries. A directory that is
-   * a table with its own `_zorder` is left out, and so is everything below it. So is a directory that this user may not
-   * list: in a table with such a partition, users still work with the other partitions.
+   * a table with its own `_zorder` is left out, with everything below it. A directory that this user may not list is
+   * left out, too: in a table with such a partition, users still work with the other partitions.
    *
-   * @param denied called with the error for each directory that this user may not list, by several threads; may throw it
+   * @param denied called with the error for each directory that this user may not list, by several threads; may throw
+   *   it
    */
   private[sparkzorder] def walk(denied: Throwable => Unit =
     _ => ()): Seq[(Path, Seq[FileStatus])] = {
@@ -276,9 +279,9 @@ private[sparkzorder] final class StateDirectory(
     catch { case _: IOException => Nil }
 
   /**
-   * Like [[byName]], for the hidden directory of a run that may have no commit. Empty also if this user may not list the
-   * directory: a run opens its directories to the readers of the table before its commit. So such a directory has no
-   * replaced file.
+   * Like [[byName]], for the hidden directory of a run that may have no commit. Empty also if this user may not list
+   * the directory: a run opens its directories to the readers of the table before its commit. So such a directory has
+   * no replaced file.
    */
   private[sparkzorder] def openByName(directory: Path): Map[String, FileStatus] =
     try byName(directory)

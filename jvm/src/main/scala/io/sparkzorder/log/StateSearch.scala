@@ -16,9 +16,9 @@ import io.sparkzorder.util.{Directories, ManyFiles, RawFiles}
 private[sparkzorder] object StateSearch {
 
   /**
-   * The states of those given directories, and of those directories above them, that have a `_zorder`. So a read
-   * of one partition finds the state of its table. The result is not cached, because the first OPTIMIZE of a table
-   * may make `_zorder` at any moment.
+   * Returns the state of each of the directories that has a `_zorder`, and of each directory above them that has one.
+   * So a read of one partition finds the state of its table. The result is not cached, because the first OPTIMIZE of a
+   * table may make `_zorder` at any moment.
    */
   def above(directories: Seq[Path], conf: Configuration): Seq[StateDirectory] = {
     val seen = mutable.HashSet.empty[Path]

@@ -23,7 +23,7 @@ import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.util.OncePerJvm
 
 /**
- * Maps the rows of a write to the partitions of its shuffle. The rows of a folder go to a ''bucket'', which is a
+ * Maps the rows of a write to the partitions of its shuffle. The rows of a folder go to a *bucket*, which is a
  * series of neighbouring partitions. Within the bucket, neighbouring cells of the folder go to neighbouring partitions.
  * If there are more folders than buckets, folders share buckets. AQE and [[CoalesceWriteCells]] merge neighbouring
  * partitions until a task has enough rows for a file.
@@ -118,7 +118,7 @@ private object CellsOfGrid {
 /**
  * Equal parts of a curve through the ranks of the ordering columns.
  *
- * @param bits the number of bits of a position on the curve
+ * @param bits the number of bits of a position on the curve, at least log2 of `units`
  */
 private[sparkzorder] final class CellsOfCurve(
     bits: Int,
@@ -128,6 +128,7 @@ private[sparkzorder] final class CellsOfCurve(
     extends WriteCells(buckets, units, targetBytes) {
 
   private val shift = bits - Integer.numberOfTrailingZeros(units)
+  require(shift >= 0, s"$bits bits are too few for $units partitions")
 
   override protected def partition(place: Long, path: UTF8String): Int =
     inBucket(path.hashCode, (place >>> shift).toInt)
@@ -179,9 +180,9 @@ private[sparkzorder] case class CellOfPlace(left: Expression, right: Expression,
 }
 
 /**
- * Sets the advisory partition size of the shuffle of a write by cells. Spark's adaptive execution splits
- * larger partitions, and joins neighbours up to this size. This is a rule on the physical plan, because the logical
- * RebalancePartitions takes either this size or a number of partitions, and the write needs both.
+ * Sets the advisory partition size of the shuffle of a write by cells. Spark's adaptive execution splits partitions
+ * above this size. ([[CoalesceWriteCells]] decides which ones are joined.) This is a rule on the physical plan, because
+ * the logical RebalancePartitions takes either this size or a number of partitions, and the write needs both.
  */
 private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
   private val Slack = 1.2
@@ -226,12 +227,12 @@ private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
     for (own <- cells(stage); stats <- stage.mapStats) yield {
       val split = specs.collect { case p: PartialReducerPartitionSpec => p }.groupBy(_.reducerIndex)
       val bytes = stats.bytesByPartitionId
-      new JoinedCells(bytes, own.targetBytes, MaxFill).parts.flatMap { case (from, until) =>
+      new JoinedCells(bytes, own.targetBytes, MaxFill).parts.flatMap { case (from, end) =>
         // one cell that is too large stays split
-        split.get(from).filter(_ => until == from + 1)
+        split.get(from).filter(_ => end == from + 1)
           .getOrElse {
-            val size = (from until until).map(bytes(_)).sum
-            Seq(CoalescedPartitionSpec(from, until, Some(size)))
+            val size = (from until end).map(bytes(_)).sum
+            Seq(CoalescedPartitionSpec(from, end, Some(size)))
           }
       }
     }

@@ -117,7 +117,7 @@ private[rewrite] final class RewritePlanner(
 
   /**
    * The bytes that must be free on storage. Without retention, the files that a batch of two passes replaces are
-   * deleted after this batch, so only the largest such batch counts.
+   * deleted after this batch, so only the largest such batch of this pass counts.
    */
   private def room(batches: Seq[Batch]): Long = {
     val (once, twice) = batches.partition(_.pass == OnePass)
@@ -141,10 +141,11 @@ private[rewrite] final class RewritePlanner(
       phases)
     if (clauses.auto) auto
     else if (clauses.columns.nonEmpty) ClusteringSpec(clauses.columns)
-    // the table is declared with SORT BY ZORDER AUTO: if AUTO chooses no columns, its files are still
-    // compacted
-    else if (format.isAuto) auto.copy(leavesTable = false)
-    else {
+    // the table is declared with SORT BY ZORDER AUTO
+    else if (format.isAuto) {
+      // if AUTO chooses no columns, the files are still compacted
+      auto.copy(leavesTable = false)
+    } else {
       lastOrder.map(l => ClusteringSpec(l.columns, l.weights))
         .getOrElse(format.orderWithoutLayout(statement))
     }

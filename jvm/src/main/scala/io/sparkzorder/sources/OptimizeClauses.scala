@@ -23,7 +23,7 @@ private[sparkzorder] final case class OptimizeClauses(
     dryRun: Boolean = false,
     auto: Boolean = false) {
 
-  /** What EXPLAIN shows of the statement. */
+  /** What EXPLAIN shows of the statement. It is a text for people, without OPTIONS and without escapes. */
   def describe(target: String, where: Option[WherePredicate]): String = {
     val filter = where.map(w => s" WHERE $w").getOrElse("")
     val by =

@@ -51,7 +51,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   def rollback: Option[String]
 
   /** Refuses a table that must not be rewritten. */
-  def check(): Unit
+  def checkTable(): Unit
 
   /**
    * The files of the table as they are now.
@@ -86,7 +86,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   }
 
   override def check(statement: Statement): Unit = {
-    check()
+    checkTable()
     if (statement.clauses.into.isDefined) {
       throw ZOrderErrors.unsupportedTable(
         name,

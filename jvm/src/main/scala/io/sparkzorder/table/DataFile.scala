@@ -80,7 +80,8 @@ private[sparkzorder] final case class TableFiles(
       val columns = partitionSchema.fieldNames.mkString(", ")
       throw ZOrderErrors.listingIncomplete(
         folder.toString,
-        s"without them the columns of its partition became $columns")
+        "the directory has no visible file, and its name has no values of the partition columns " +
+          columns)
   }
 
   /** The same listing, reduced to some folders and their files. */

@@ -209,7 +209,7 @@ class IncrementalSuite extends OptimizeTestBase with Tolerance {
       val real = metric(run(dir, size), "shuffleBytes")
       assert(predicted > real / 3 && predicted < real * 3, s"$predicted, then $real")
       val again = ask("FULL")
-      assert(reason(again).contains("seconds, as a former run took"))
+      assert(reason(again).contains("seconds, by the speed of an earlier run"))
       assert(metric(again, "shuffleBytes") === real +- real / 2)
       assert(reason(ask("")).contains("already"))
     }

@@ -119,7 +119,8 @@ private[auto] object RecordedQueries {
 
   /** The heaviest boxes of a template. Together they get the weight of the template. */
   private def heaviest(use: TemplateUse, most: Int): Seq[(RankBox, Double)] = {
-    // boxes of equal weight are ordered by their hash, because their order in the table would prefer a part of it
+    // Boxes of equal weight are ordered by their hash. Ordered by position, the boxes of one end of the table would
+    // win.
     val kept = use.boxes.toSeq.sortBy { case (b, w) => (-w, b.hashCode, b.toString) }.take(most)
     val sum = kept.map(_._2).sum
     kept.collect { case (b, w) if w > 0 => b -> w * use.weight / sum }

@@ -69,9 +69,9 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
    * True if a side of a join may supply keys or bounds.
    *
    * @param keys the keys that the side supplies; empty if it supplies bounds
-   * @param onlyInBroadcast false if Spark may run the side once more for its keys
-   * @param isCopy true if the query has a part that is equal to the side, and Spark should run it once for
-   *   both
+   * @param onlyInBroadcast true if the keys must come from the broadcast of the join; false if a second run may give
+   *   them
+   * @param isCopy true if the side in the filter is equal to the side in the join, so that Spark can run both once
    */
   def givesKeys(
       side: LogicalPlan,
@@ -201,8 +201,10 @@ private[dynamic] object BuildSides extends JoinSelectionHelper with PredicateHel
   private def hasDynamicPruning(side: LogicalPlan): Boolean =
     side.exists(_.expressions.exists(_.exists(_.isInstanceOf[DynamicPruning])))
 
+  // a side of at most this size counts as selective even without a filter
   private val TinySide = BigInt(64 << 10)
 
+  // the greatest estimated size and number of rows of a side whose keys the driver holds
   private val MaxSide = BigInt(64 << 20)
   private val MaxRows = BigInt(1000000)
   private val MaxJoins = 10

@@ -24,7 +24,7 @@ private[dynamic] object ExistenceColumns {
   }
 
   /**
-   * Conditions of which one is true wherever the condition is true. An example is
+   * Splits a condition: where it is true, at least one of the results is true. An example is
    * `CASE WHEN a IN (SELECT ..) THEN TRUE ELSE b = 5 END`, which is true where the membership or `b = 5` is true.
    */
   def alternatives(condition: Expression): Seq[Expression] = condition match {

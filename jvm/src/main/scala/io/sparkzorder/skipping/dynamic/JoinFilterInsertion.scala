@@ -42,7 +42,7 @@ private[dynamic] final class JoinFilterInsertion(
   /** The joins below a limit, of which Spark may run only a part. */
   private val limited = new IdentityHashMap[Join, Join]
 
-  /** Listings of one path by two data frames. Spark takes them for equal, but their files may differ. */
+  /** Listings of the same paths by two data frames. Spark takes them for equal, though their files may differ. */
   private lazy val twins: Seq[InMemoryFileIndex] = {
     val all = listingsOf(whole)
     all.filter(a => all.exists(b => (a ne b) && a == b))
@@ -59,7 +59,7 @@ private[dynamic] final class JoinFilterInsertion(
       changed = rewriteQuery(plan)
       rounds += 1
     }
-    if (rounds < JoinFilterInsertion.MaxRounds) changed else plan
+    if (rounds < JoinFilterInsertion.MaxRounds) changed else plan // the query keeps its plan
   }
 
   private def listingsOf(plan: LogicalPlan): Seq[InMemoryFileIndex] =

@@ -71,7 +71,7 @@ private[dynamic] final class ScalarFilters(columns: PrunableColumns) extends Pre
   }
 
   private def isUseful(filter: Expression, r: LogicalRelation): Boolean =
-    ScanFilters.comparesWithSubquery(filter, r) && {
+    ScanFilters.dataComparesWithSubquery(filter, r) && {
       val queries = filter.collect { case s: ScalarSubquery => s.plan }
       queries.forall(BuildSides.canRunAgain) &&
       filter.references.flatMap(a => columns.share(Seq(a), r)).reduceOption(_ min _).exists {

@@ -12,9 +12,9 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.skipping.values.{Comparison, OrderedValue}
 
 /**
- * Finds conditions of a join by which the rows of one side restrict the keys of the other side. An equality of two
- * keys that is a conjunct of its own is not among them, because [[JoinFilterInsertion]] handles such equalities.
- * An equality inside a disjunction is found, such as `f.k = d.a` in `f.k = d.a OR f.k = d.b`.
+ * Finds conditions of a join by which the rows of one side restrict the keys of the other side. Conjuncts that are
+ * equalities of two keys are left out, because [[JoinFilterInsertion]] handles such equalities. An equality inside a
+ * disjunction is found, such as `f.k = d.a` in `f.k = d.a OR f.k = d.b`.
  *
  * @param stream the side whose keys are restricted
  * @param build the side that supplies the values
@@ -55,7 +55,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
    * @param own conditions on the build side alone, as in [[OneOf]]
    */
   private def oneOf(conditions: Seq[Expression], own: Seq[Expression]): Option[OneOf] = {
-    val (ofOther, ofKeys) = conditions.partition(isOfBuild)
+    val (ofBuild, ofKeys) = conditions.partition(isOfBuild)
     val restrictions = ofKeys.map { condition =>
       val found = splitConjunctivePredicates(condition).flatMap(compared)
       found.collectFirst { case (k, e: Equal) => (k, e: Restriction) }
@@ -64,7 +64,7 @@ private[dynamic] final class KeyConditions(stream: LogicalPlan, build: LogicalPl
     if (restrictions.isEmpty || restrictions.contains(None)) None
     else {
       val found = restrictions.flatten
-      val unless = ofOther.reduceOption(Or)
+      val unless = ofBuild.reduceOption(Or)
       // if one restriction is no equality, all become bounds: a scan cannot take an OR of key sets and comparisons
       val isEqual = unless.isEmpty && found.forall(_._2.isInstanceOf[Equal])
       val keys = if (isEqual) found else found.map { case (k, r) => (k, r.asBounds) }
@@ -235,7 +235,7 @@ private[dynamic] object KeyDistances {
   }
 
   private def atMost(e: Expression, n: Long): Limits = e match {
-    case a: Abs if failsAtLeast(a) => Limits(a.child, Some(-n), Some(n))
+    case a: Abs if failsOnLeast(a) => Limits(a.child, Some(-n), Some(n))
     case d => Limits(d, None, Some(n))
   }
 
@@ -243,7 +243,7 @@ private[dynamic] object KeyDistances {
    * True if `abs` fails on the least value of its type. Outside of ANSI mode, `abs` returns this value
    * unchanged, which is negative, so the difference would satisfy `abs(x) <= 5`.
    */
-  private def failsAtLeast(abs: Abs): Boolean = OrderedValue.range(abs.dataType).exists { range =>
+  private def failsOnLeast(abs: Abs): Boolean = OrderedValue.range(abs.dataType).exists { range =>
     val least = Literal(OrderedValue.ofLong(abs.dataType)(range._1), abs.dataType)
     Try(abs.withNewChildren(Seq(least)).eval()).isFailure
   }
@@ -259,9 +259,9 @@ private[dynamic] object KeyDistances {
   private def difference(e: Expression): Option[(Expression, Expression)] = e match {
     case Subtract(from, to, _) if from.dataType == to.dataType && hasDistances(from.dataType) =>
       Some((from, to))
-    // Spark's DateDiff is its first argument minus its second one, so here `to` is the `from` of KeyDistances
-    case DateDiff(to, from) if to.dataType == DateType && from.dataType == DateType =>
-      Some((to, from))
+    // DateDiff(end, start) is end - start
+    case DateDiff(end, start) if end.dataType == DateType && start.dataType == DateType =>
+      Some((end, start))
     case _ => None
   }
 

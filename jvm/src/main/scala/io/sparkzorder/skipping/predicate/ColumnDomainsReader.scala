@@ -225,7 +225,10 @@ private[sparkzorder] case object NullsOnly extends Conversion
 
 private[sparkzorder] object Conversion {
 
-  /** None unless Spark reads every value of such files unchanged into the table's column. */
+  /**
+   * How the bounds of such files become bounds of the table's column. None if Spark may read other values than the file
+   * stores.
+   */
   def of(leaf: LeafType, column: DataColumn): Option[Conversion] = (leaf, column.dataType) match {
     case (BooleanLeaf, BooleanType) => Some(Same)
     case (IntegerLeaf(bits), ByteType | ShortType | IntegerType | LongType)

@@ -83,7 +83,7 @@ private final class CommittedOverlay(
     val logs = roots.states(index).flatMap(s => CommittedOverlay.logOf(s).map(s -> _))
     val changed = logs.foldLeft(listed) { case (files, (state, log)) =>
       val upTo = execution.map(_.newestOf(state.root, log.last))
-      if (held.isExplainedBy(state, log)) files
+      if (held.isUnchangedBy(state, log)) files
       else overlaid(held, index, files, partitionFilters, onFiles || showsNames).over(
         state,
         upTo) match {
@@ -94,7 +94,7 @@ private final class CommittedOverlay(
           // Later queries of a listing that is explained need not compare its files with the records. To
           // explain the listing costs a comparison of all files, so a listing of a single query is left out.
           if (held.isUsedAgain) {
-            held.explainBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
+            held.noteIfUnchangedBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
           }
           files
       }

@@ -123,7 +123,7 @@ private[skipping] final class HeldListing private (
    * True if the records of a table are known to change nothing in the listing. This stays true while the ids of
    * the record files are the same, so later queries need not compare the files again.
    */
-  def isExplainedBy(state: StateDirectory, log: TableLog): Boolean =
+  def isUnchangedBy(state: StateDirectory, log: TableLog): Boolean =
     log.isEmpty || (log.isSettled && log.ids == explained.get(state.root))
 
   /**
@@ -132,7 +132,7 @@ private[skipping] final class HeldListing private (
    *
    * @param listing all files of this listing
    */
-  def explainBy(state: StateDirectory, listing: => FolderListing): Unit = {
+  def noteIfUnchangedBy(state: StateDirectory, listing: => FolderListing): Unit = {
     val log = TableLog.read(state)
     if (log.explains(listing)) {
       val _ = explained.put(state.root, log.ids)
@@ -222,8 +222,8 @@ private[scan] final class ListingsOfExecution(
       .getOrElse(listing)
 
   /**
-   * The listing at the first call of the execution. Later, an INSERT may have refreshed the file index in
-   * place.
+   * The listing at the first call of the execution. All calls pass the same index. Later, an INSERT may have refreshed
+   * this index in place.
    */
   def held(index: InMemoryFileIndex): HeldListing = synchronized {
     val listing = first.getOrElse(HeldListing.of(index))

@@ -51,7 +51,7 @@ private[skipping] object ScanFilters extends PredicateHelper {
   }
 
   private def filtersOfJoins(filters: Seq[Expression], r: LogicalRelation): Seq[Expression] =
-    filters.flatMap(splitConjunctivePredicates).filter(isOfJoin(_, r))
+    filters.flatMap(splitConjunctivePredicates).filter(isOfJoinOnData(_, r))
 
   /** The filter with the column names of the relation, because the readers find columns by name. */
   private def asNamed(filter: Expression, r: LogicalRelation): Expression = filter.transform {
@@ -68,7 +68,8 @@ private[skipping] object ScanFilters extends PredicateHelper {
       if (kept.size == all.size) f else kept.reduceOption(And).fold(child)(Filter(_, child))
     }
 
-  private[scan] def isOfJoin(filter: Expression, r: LogicalRelation): Boolean =
+  /** True for a filter by keys of joins that reads data columns, and nothing else. */
+  private[scan] def isOfJoinOnData(filter: Expression, r: LogicalRelation): Boolean =
     RuntimeFilters.isOfJoin(filter) && isOnData(filter, r)
 
   /**
@@ -78,10 +79,10 @@ private[skipping] object ScanFilters extends PredicateHelper {
   private def isToCopy(filter: Expression, r: LogicalRelation): Boolean =
     !RuntimeFilterBridge.scansGetScalarSubqueries &&
       // the filter above the scan has the same subquery; without this setting, Spark would run it twice
-      SQLConf.get.subqueryReuseEnabled && comparesWithSubquery(filter, r)
+      SQLConf.get.subqueryReuseEnabled && dataComparesWithSubquery(filter, r)
 
   /** True for a filter on data columns that has a scalar subquery and no subquery of another kind. */
-  private[skipping] def comparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
+  private[skipping] def dataComparesWithSubquery(filter: Expression, r: LogicalRelation): Boolean =
     isOnData(filter, r) && comparesWithSubquery(filter)
 
   /** True for a filter that has a scalar subquery and no subquery of another kind. */
@@ -145,7 +146,7 @@ private[skipping] object SideOfKeys extends PredicateHelper {
   private def withoutKeys(plan: LogicalPlan): LogicalPlan = plan.transformUpWithSubqueries {
     case Filter(condition, r: LogicalRelation) =>
       splitConjunctivePredicates(condition)
-        .filterNot(ScanFilters.isOfJoin(_, r))
+        .filterNot(ScanFilters.isOfJoinOnData(_, r))
         .reduceOption(And).fold[LogicalPlan](r)(Filter(_, r))
     case Filter(condition, s: DataSourceV2ScanRelation)
         if condition.exists(_.isInstanceOf[DynamicPruningSubquery]) =>

@@ -33,7 +33,7 @@ private[skipping] final class BeginningsInFiles(shared: Array[Byte], texts: Opti
   val first: String =
     new String(shared.takeWhile(b => TextStart.isPlain(b.toInt)), US_ASCII).take(MaxShared)
 
-  /** False if no text of the files with bounds begins so. */
+  /** False only if no text of the files with bounds begins with `beginning`. */
   def has(beginning: String): Boolean = texts match {
     case Some(files: ByteIntervals) =>
       val (low, high) = range(beginning)
@@ -160,6 +160,7 @@ private[values] object MatchedTexts {
         if (pattern.isDone(states)) found ++= Intervals.behind(bytes, rest).ranges
         if (pattern.mayEnd(states)) {
           val whole = ByteEnd(bytes, inclusive = true)
+          // the other line terminators are not plain, and the next lines add them
           found ++= Seq((whole, whole), range(text + "\n"), range(text + "\r"))
         }
         if (pattern.mayLeavePlain(states) || pattern.mayEnd(states)) {

@@ -69,10 +69,10 @@ private[values] object PiecesOfNumbers {
   /** The given piece. Nothing is known of the results for a DECIMAL that Spark may round. */
   private def unlessRounded(piece: Piece): Piece = new Piece {
     override def apply(call: Call, children: Seq[Extent]): Extent =
-      if (children.exists(isLong)) Extent.Anything else piece(call, children)
+      if (children.exists(hasManyDigits)) Extent.Anything else piece(call, children)
   }
 
-  private def isLong(e: Extent): Boolean = e match {
+  private def hasManyDigits(e: Extent): Boolean = e match {
     case b: Between => Seq(b.low, b.high).exists {
         case d: Decimal => d.toJavaBigDecimal.precision > NegatedDigits
         case _ => false
@@ -97,7 +97,7 @@ private[values] object PiecesOfNumbers {
   }
 
   /** Raises if an integer type cannot hold the value: Spark's result could wrap around. */
-  private def fits(value: BigDecimal, t: DataType): Unit =
+  private def requireFits(value: BigDecimal, t: DataType): Unit =
     if (isIntegral(t)) {
       val (least, greatest) = OrderedValue.range(t).get
       require(value.compareTo(BigDecimal.valueOf(least)) >= 0 &&
@@ -113,14 +113,14 @@ private[values] object PiecesOfNumbers {
   private def arithmetic(op: (BigDecimal, BigDecimal) => BigDecimal): Piece = typed(t =>
     Ordered { c =>
       val values = ends(c)
-      for (l <- values(0); r <- values(1)) fits(op(exact(l), exact(r)), t)
+      for (l <- values(0); r <- values(1)) requireFits(op(exact(l), exact(r)), t)
       values
     })
 
   private val negated: Piece = typed(t =>
     Ordered { c =>
       ends(c).map(_.map { v =>
-        fits(exact(v).negate, t)
+        requireFits(exact(v).negate, t)
         v
       })
     })
@@ -129,7 +129,7 @@ private[values] object PiecesOfNumbers {
     Ordered { c =>
       val zero = Cast(Literal(0), t).eval()
       val (low, high) = (exact(c.head.low), exact(c.head.high))
-      fits(low.negate, t)
+      requireFits(low.negate, t)
       Seq(Seq(c.head.low, c.head.high) ++ (if (low.signum < 0 && high.signum > 0) Seq(zero)
                                            else Nil))
     })
@@ -141,7 +141,7 @@ private[values] object PiecesOfNumbers {
       val divisors = values(1).map(exact)
       require(divisors.forall(_.signum > 0) || divisors.forall(_.signum < 0))
       if (isIntegral(t)) {
-        for (l <- values(0); d <- divisors) fits(exact(l).divide(d, 0, RoundingMode.DOWN), t)
+        for (l <- values(0); d <- divisors) requireFits(exact(l).divide(d, 0, RoundingMode.DOWN), t)
       } else values(0).foreach(exact)
       values
     })
@@ -159,7 +159,7 @@ private[values] object PiecesOfNumbers {
         require(d.signum > 0 && d.bitLength < 64 && (!isPositive || divisor(c).signum > 0))
         val (low, high) = (long(c.head.low), long(c.head.high))
         require(low < 0 == high < 0)
-        // for d = 3, pmod starts again at -3, but % at -2: -4 % 3 = -1, -3 % 3 = 0, -2 % 3 = -2
+        // for d = 3, a period of pmod is -3 to -1, and a period of % is -5 to -3
         def period(n: Long) = if (isPositive) Math.floorDiv(n, d.longValue) else n / d.longValue
         require(period(low) == period(high))
         ends(c)
@@ -207,8 +207,8 @@ private[values] object PiecesOfNumbers {
         require(place > -19)
         val step = BigDecimal.TEN.pow(-place.toInt)
         values.head.foreach { v =>
-          fits(exact(v).add(step), t)
-          fits(exact(v).subtract(step), t)
+          requireFits(exact(v).add(step), t)
+          requireFits(exact(v).subtract(step), t)
         }
       }
       values
@@ -224,7 +224,7 @@ private[values] object PiecesOfNumbers {
     require(c(1).isPoint && long(c(1).low) >= 0 && long(c(1).low) < most)
     val factor = BigDecimal.valueOf(2).pow(long(c(1).low).toInt)
     val values = ends(c)
-    values.head.foreach(v => fits(exact(v).multiply(factor), t))
+    values.head.foreach(v => requireFits(exact(v).multiply(factor), t))
     values
   }
 
@@ -239,7 +239,7 @@ private[values] object PiecesOfNumbers {
   /** A cast between numbers. If the target is an integer type, it must be able to hold all values. */
   private def cast(to: DataType): Piece = Ordered { c =>
     val values = ends(c)
-    if (isIntegral(to)) values.head.foreach(v => fits(exact(v), to))
+    if (isIntegral(to)) values.head.foreach(v => requireFits(exact(v), to))
     values
   }
 

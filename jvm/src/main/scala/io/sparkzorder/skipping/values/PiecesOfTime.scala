@@ -36,7 +36,7 @@ private[values] object PiecesOfTime {
     case _: DateDiff => Some(dates)
     case d: DateAddYMInterval if d.interval.isInstanceOf[Literal] => Some(dates)
     case d: DateAddInterval => d.interval match {
-        // An interval with hours or less is left out: Spark adds it to the midnight of a time zone.
+        // an interval with hours or less is not known here: Spark adds it to midnight in the session's time zone
         case Literal(i: CalendarInterval, _)
             if math.abs(i.months.toLong) < 120000 && i.microseconds == 0 =>
           Some(dates)
@@ -100,7 +100,7 @@ private[values] object PiecesOfTime {
           else Ordered(ends, aroundChanges(from, to))
     case t: TimestampAdd if !t.timestamp.foldable =>
       t.quantity match {
-        case IntLiteral(_) | Literal(_: Long, _) =>
+        case IntLiteral(_) | Literal(_: Long, _) => // since Spark 3.4, hours are elapsed time
           Some(toInstants(zone(t), hasMonths = UnitsOfMonths(t.unit.toUpperCase(Locale.ROOT)))(
             onlyLast(samplesOf(t.timestamp, zone(t)))))
         case _ => None

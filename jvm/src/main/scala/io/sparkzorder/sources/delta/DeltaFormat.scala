@@ -68,7 +68,7 @@ private[delta] final class DeltaFormat(
     }
   }
 
-  override def check(): Unit =
+  override def checkTable(): Unit =
     DeltaTables.obstacle(current).foreach { reason =>
       throw ZOrderErrors.unsupportedTable(name, s"a Delta table: $reason", "Use Delta's OPTIMIZE.")
     }

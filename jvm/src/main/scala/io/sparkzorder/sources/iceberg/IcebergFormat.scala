@@ -83,7 +83,7 @@ private[iceberg] final class IcebergFormat(
     }
   }
 
-  override def check(): Unit = {
+  override def checkTable(): Unit = {
     table.refresh()
     val version = TableUtil.formatVersion(table)
     if (version > MaxFormatVersion) {

@@ -27,7 +27,7 @@ import io.sparkzorder.util.{Etags, ManyFiles, ObjectStore, Paths}
 private[plain] final class Beside(table: TableState, recovery: Recovery)
     extends InPlace(table, recovery) {
   private lazy val isStore = ObjectStore.isOne(state.fs)
-  // true where modification times are whole seconds
+  // true where modification times may be whole seconds: on every object store, and where all listed times are
   private var hasCoarseTimes = false
   private var etags = Map.empty[Path, String]
   // the time of the newest file of the run, by the clock of the store
@@ -70,6 +70,7 @@ private[plain] final class Beside(table: TableState, recovery: Recovery)
     TrustedStores.require(name, state)
   }
 
+  // nothing is free before VACUUM LAYOUT
   override def free(phases: Phases): Unit = ()
 
   override protected def hiddenFor(inputs: TableFiles): HiddenFiles =

@@ -116,8 +116,8 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * The place where replaced files of a run are hidden although they belong to the folder again, as the token of a
-   * conflict tells.
+   * The directory in which a run still hides files that a conflict has given back to the folder. The token of the
+   * conflict tells that they were given back. None if no such file is hidden.
    */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(state.root, folder)

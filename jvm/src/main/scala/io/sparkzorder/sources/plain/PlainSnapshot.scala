@@ -317,7 +317,7 @@ private[plain] final class PredictedEffort(
   private def text: String = {
     val seconds = former.map { c =>
       val s = c.millis.toDouble / c.inputBytes * inputBytes / 1000
-      s"; about ${math.round(s)} seconds, as a former run took"
+      s"; about ${math.round(s)} seconds, by the speed of an earlier run"
     }
     s"a run writes $files files in as many tasks, shuffles about ${byteCountToDisplaySize(shuffleBytes)} and " +
       s"needs about ${byteCountToDisplaySize(inputBytes)} of free space while old and new files are kept" +
