@@ -64,7 +64,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
       new SortByCheck(session.sessionState.conf.resolver).check(table, o, table.dataSchema)
       o.properties
     }.getOrElse(Map.empty)
-    val hasOwn = DeclaredOrder.propertyKeys.exists(table.properties.contains)
+    val hasOwn = (table.properties.keys ++ table.storage.properties.keys).exists(isDeclaration)
     // CLUSTER BY NONE leaves an empty list in the property
     if (order.isEmpty && !hasOwn && DeclaredOrder.of(table.properties).nonEmpty) {
       throw ZOrderErrors.sortByUnsupported(

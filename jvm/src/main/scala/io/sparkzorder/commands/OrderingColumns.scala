@@ -11,14 +11,13 @@ import org.apache.spark.sql.types.{DataType, StringType, StructField, StructType
 import io.sparkzorder.bits.ZValues
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordering.OrderedType
-import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.util.NameList
+import io.sparkzorder.table.{OrderingColumn, WrittenName}
 
 private[sparkzorder] object OrderingColumns {
 
   /** The name parts of columns. Names that cannot be parsed are left out: another program may have written them. */
   def parsed(names: Seq[String]): Seq[Seq[String]] =
-    names.flatMap(name => Try(NameList.parts(name)).toOption)
+    names.flatMap(name => Try(WrittenName.parts(name)).toOption)
 }
 
 /** Finds and checks the columns of ZORDER BY. */

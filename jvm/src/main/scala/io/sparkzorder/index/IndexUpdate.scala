@@ -13,7 +13,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.{Record, Shadows, StateDirectory, TableLog}
-import io.sparkzorder.table.{DataFile, DataFormat, Target}
+import io.sparkzorder.table.{DataFile, DataFormat, Target, WrittenName}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{NameList, Paths}
 
@@ -74,7 +74,7 @@ private[sparkzorder] object IndexUpdate extends Logging {
         val files = IndexBuild.withoutTwins(all.toIndexedSeq)
           .filterNot(f => IndexBuild.isCoarse(f) && ofUndo(f.path))
         val ordering = done.reverseIterator.map(_.columns).find(_.nonEmpty).getOrElse(Nil)
-          .map(NameList.parts)
+          .map(WrittenName.parts)
         val gone = replaced(done, now) ++ shadowsOf(state, done) ++ names
         update(session, state, target, ordering, gone) { choice =>
           new IndexBuild(session, state.root, choice, format = target.format).of(files).content

@@ -17,6 +17,7 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import io.sparkzorder.conf.{Setting, Settings}
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.expressions.ZOrderByValue
+import io.sparkzorder.table.WrittenName
 import io.sparkzorder.util.NameList
 
 /**
@@ -97,7 +98,7 @@ private[sparkzorder] object DeclaredOrder {
   def of(properties: Map[String, String]): Option[DeclaredOrder] = {
     val (columns, lexical) =
       properties.get(Settings.Columns.propertyKey)
-        .map(text => split(text).map(NameList.parts) -> (order(properties) == Lexical))
+        .map(text => split(text).map(WrittenName.parts) -> (order(properties) == Lexical))
         .orElse(properties.get(ImpalaColumns).map(impala(_, properties.get(ImpalaOrder))))
         .orElse(properties.get(SparkClustering).map(spark(_) -> false))
         .getOrElse(Nil -> false)

@@ -32,7 +32,7 @@ import io.sparkzorder.expressions.{Hilbert, ZOrder}
 import io.sparkzorder.expressions.sampling.ResolveSampledCalls
 import io.sparkzorder.ordered.grid.StoredGrid
 import io.sparkzorder.plans.Repeatability
-import io.sparkzorder.util.NameList
+import io.sparkzorder.table.WrittenName
 
 /**
  * Chooses how the rows of one write are ordered: by which grade (`sort`, `cells` or `sampled`), and by a key from the
@@ -86,7 +86,7 @@ private[ordered] final class KeyChoice(
   private def fits(grid: StoredGrid): Boolean =
     grid.columns.size == columns.size &&
       grid.types == columns.map(_.dataType.json) &&
-      grid.columns.map(NameList.parts).zip(declared.order.columns)
+      grid.columns.map(WrittenName.parts).zip(declared.order.columns)
         .forall { case (a, b) =>
           a.size == b.size && a.zip(b).forall { case (x, y) => conf.resolver(x, y) }
         }

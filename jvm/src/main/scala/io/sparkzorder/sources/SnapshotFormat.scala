@@ -22,7 +22,7 @@ import io.sparkzorder.commands.{OrderingColumns, Phases, WhereClause}
 import io.sparkzorder.commands.auto.ClusteringSpec
 import io.sparkzorder.conf.{PinnedSession, Settings}
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.table.OrderingColumn
+import io.sparkzorder.table.{OrderingColumn, WrittenName}
 import io.sparkzorder.util.NameList
 
 /** A table of Delta or Iceberg: the format lists the files, and commits changes by transactions of its own. */
@@ -66,7 +66,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 
   override def orderWithoutLayout(statement: Statement): ClusteringSpec = {
     val declared =
-      statement.settings.get(Settings.Columns).toSeq.flatMap(NameList.split).map(NameList.parts)
+      statement.settings.get(Settings.Columns).toSeq.flatMap(NameList.split).map(WrittenName.parts)
     if (declared.isEmpty) {
       throw ZOrderErrors.unsupportedTable(
         name,

@@ -11,7 +11,7 @@ import org.antlr.v4.runtime.misc.Interval
 
 import org.apache.spark.sql.catalyst.analysis.PlanWithUnresolvedIdentifier
 import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
-import org.apache.spark.sql.catalyst.parser.ParserInterface
+import org.apache.spark.sql.catalyst.parser.{ParseException, ParserInterface}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.execution.{
@@ -94,10 +94,15 @@ private[sql] final class ZOrderAstBuilder(
 
   override def visitShowSkipping(ctx: ShowSkippingContext): LogicalPlan = {
     val query = ctx.anything()
-    // this call points to a syntax error, and the other one does so in a text of its own
-    val plan = read(query)(names.parsePlan)
-    val bound = if (!textOf(query).exists(c => c == ':' || c == '?')) plan else read(query)(nextParser)
-    ShowSkippingCommand(SkippingQuery(bound, textOf(query)))
+    val plan =
+      try read(query)(nextParser)
+      catch {
+        case e: ParseException =>
+          // this call points to the place of the error in our statement
+          read(query)(names.parsePlan)
+          throw e
+      }
+    ShowSkippingCommand(SkippingQuery(plan, textOf(query)))
   }
 
   override def visitRecoverLayout(ctx: RecoverLayoutContext): LogicalPlan =

@@ -3,12 +3,15 @@
 
 package io.sparkzorder.table
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
+import org.apache.spark.sql.catalyst.util.AttributeNameParser
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.types.DataType
 
@@ -109,6 +112,24 @@ private[sparkzorder] final case class CatalogTarget(table: CatalogTable) extends
   // Hive before version 4 reads no other timestamps than INT96
   override def defaults: Map[String, String] =
     if (isHiveFormat) Map("timestampType" -> "preserve") else Map.empty
+}
+
+/** Names that a property, a record or a footer holds. */
+private[sparkzorder] object WrittenName {
+
+  /**
+   * The parts of a name. Spark's parser refuses the name `user` without back quotes in sessions in which `user` is a
+   * reserved word, but the name may come from another session.
+   *
+   * @throws org.apache.spark.sql.catalyst.parser.ParseException if this is no name
+   */
+  def parts(name: String): Seq[String] =
+    try CatalystSqlParser.parseMultipartIdentifier(name)
+    catch {
+      case e: ParseException =>
+        Try(AttributeNameParser.parseAttributeName(name)).filter(_.forall(_.nonEmpty)).getOrElse(
+          throw e)
+    }
 }
 
 /**

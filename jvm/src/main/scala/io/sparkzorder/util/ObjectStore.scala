@@ -183,7 +183,9 @@ private[sparkzorder] object ObjectStore {
 private[util] object StoreAnswer {
   // while another writer creates the object, S3 answers 409 and not 412
   private val Refusals = Set(409, 412)
-  private val Denials = Set(401, 403)
+  private val Denied = 403
+  // GCS answers 403 also to a user who has asked too often
+  private val TooOften = "(?i)rateLimit|quota".r
   private val Getters = Seq("statusCode", "getStatusCode", "getHttpStatusCode", "getCode")
   private val MaxCauses = 20
 
@@ -195,7 +197,8 @@ private[util] object StoreAnswer {
   }
 
   /** True if the store has denied the operation to the user. */
-  def isDenial(failure: Throwable): Boolean = causes(failure).flatMap(status).exists(Denials)
+  def isDenial(failure: Throwable): Boolean = causes(failure).exists(status(_).contains(Denied)) &&
+    !causes(failure).exists(e => TooOften.findFirstIn(e.toString).isDefined)
 
   private def causes(e: Throwable): Iterator[Throwable] =
     Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(MaxCauses)

@@ -72,12 +72,4 @@ private[sparkzorder] object NameList {
 
   def split(text: String): Seq[String] =
     item.findAllIn(text).map(_.trim).filter(_.nonEmpty).toSeq
-
-  /**
-   * The parts of a name that a property, a record or a footer holds. A parser of SQL would refuse the name `user` without
-   * back quotes in sessions in which `user` is a reserved word.
-   *
-   * @throws org.apache.spark.sql.AnalysisException if a back quote is not closed, or a part is empty
-   */
-  def parts(name: String): Seq[String] = parseAttributeName(name)
 }

@@ -37,8 +37,8 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
 
   /**
    * Gives each written file what the inputs of its folder have in common: the permission bits, the
-   * access control list, the group, the owner, and the replication of HDFS. The group and the owner stay if the process
-   * may not change them.
+   * access control list, the group and the owner. The group and the owner stay if the process may
+   * not change them.
    *
    * @param inputs the replaced files
    * @param written the new files; the `folder` of a new file is the folder of its inputs
@@ -108,9 +108,6 @@ private[sparkzorder] final class FileAttributes(conf: Configuration) extends Log
     else fs.setAcl(path, allowed.aclSpec.asJava)
     wanted.owner.filter(_ != status.getOwner).foreach(o =>
       ifAllowed(path)(fs.setOwner(path, o, null)))
-    // a directory has the number 0
-    wanted.replication.filter(n => n > 0 && n != status.getReplication).foreach(n =>
-      fs.setReplication(path, n))
   }
 
   /**
@@ -176,22 +173,19 @@ private[write] object LocalAttributes {
 }
 
 /**
- * Who may read a file, and how many copies of it there are.
+ * Who may read a file.
  *
  * @param bits permission bits of the owner, the group and all others; if there is an access control
  *   list, the group's bits are the mask of the list, as Hadoop shows them
  * @param entries entries of the access control list; empty if there are only the bits
  * @param group None for several files with different groups
  * @param owner None for several files with different owners
- * @param replication number of copies of each block that the file system keeps; None on local disk, and for
- *   several files with different numbers
  */
 private[write] final case class Protection(
     bits: FsPermission,
     entries: Seq[AclEntry],
     group: Option[String],
-    owner: Option[String],
-    replication: Option[Short] = None) {
+    owner: Option[String]) {
 
   /**
    * The protection of a file whose group is `actual`. If `actual` is not the group of the replaced files, its
@@ -235,8 +229,7 @@ private[write] object Protection {
       // default entries of a directory apply to files that are made in it, not to the directory
       entries.filter(_.getScope == AclEntryScope.ACCESS),
       Some(status.getGroup),
-      Some(status.getOwner),
-      Some(status.getReplication))
+      Some(status.getOwner))
 
   /**
    * Returns a protection that allows only what every protection of `all` allows. None if one of
@@ -245,12 +238,8 @@ private[write] object Protection {
    * bits of the group and of all others.
    */
   def common(all: Seq[Option[Protection]]): Option[Protection] = {
-    val replications = all.flatten.map(_.replication).distinct
-    // files that differ in their replication alone keep their list
-    val known = all.flatten.map(_.copy(replication = None)).distinct
-    if (known.isEmpty || all.exists(_.isEmpty)) None
-    else Some(commonOf(known).copy(replication =
-      if (replications.size == 1) replications.head else None))
+    val known = all.flatten.distinct
+    if (known.isEmpty || all.exists(_.isEmpty)) None else Some(commonOf(known))
   }
 
   private def commonOf(known: Seq[Protection]): Protection =

@@ -68,6 +68,8 @@ private[sparkzorder] object OrcBloomFilters {
       val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
       try rows.readStripeFooter(stripe).getStreamsList.asScala.filter(s => isFilter(s.getKind))
           .map(_.getColumn).distinct.map(types.findSubtype)
+          // a struct, list or map has a filter, too, if the setting named it
+          .filter(_.getCategory.isPrimitive)
           .map(t => t.getFullFieldName -> canHave(t)).toList
       finally rows.close()
     }
@@ -81,5 +83,9 @@ private[sparkzorder] object OrcBloomFilters {
    */
   private def canHave(t: TypeDescription): Boolean =
     t.getCategory != Category.FLOAT && t.getCategory != Category.DOUBLE &&
-      t.getFullFieldName.matches("\\w+(\\.\\w+)*") && !t.getFullFieldName.contains("_elem")
+      t.getFullFieldName.matches("\\w+(\\.\\w+)*") && isInStructs(t)
+
+  private def isInStructs(t: TypeDescription): Boolean =
+    Iterator.iterate(t.getParent)(_.getParent).takeWhile(_ != null)
+      .forall(_.getCategory == Category.STRUCT)
 }

@@ -85,21 +85,6 @@ class HdfsAclSuite extends HdfsTestBase {
     }
   }
 
-  test("the replication that all files of a folder have stays, and lists stay where it differs") {
-    withHdfsTable { dir =>
-      writeTo(dir, shuffled(400, 2).selectExpr("*", "id % 2 p"), "p")
-      filesOf(dir, "p=0").foreach(cluster.superuser.setReplication(_, 2.toShort))
-      cluster.superuser.setReplication(filesOf(dir, "p=1").head, 2.toShort)
-      filesOf(dir, "p=1").foreach(setAcl(_, forBob))
-      val list = acl(filesOf(dir, "p=1").head)
-      optimized(dir)
-      for (f <- filesOf(dir, "p=0")) {
-        assert(cluster.superuser.getFileStatus(f).getReplication === 2)
-      }
-      for (f <- filesOf(dir, "p=1")) assert(acl(f) === list)
-    }
-  }
-
   test("staged and retained files of a closed partition are closed") {
     withHdfsTable { dir =>
       writeTo(dir, shuffled(400, 2).selectExpr("*", "id % 2 p"), "p")

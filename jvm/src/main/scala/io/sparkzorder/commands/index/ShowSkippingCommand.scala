@@ -79,7 +79,7 @@ private[sparkzorder] object ShowSkippingCommand {
    * has another name in each line of Spark.
    */
   private def isRunByAnalyzer(plan: LogicalPlan): Boolean =
-    plan.isInstanceOf[Command] || plan.getClass.getSimpleName.contains("ExecuteImmediate")
+    plan.isInstanceOf[Command] || plan.getClass.getName.contains("ExecuteImmediate")
 
   private[index] def count(directories: Seq[PartitionDirectory]): Long =
     directories.map(_.files.size.toLong).sum

@@ -28,9 +28,9 @@ import io.sparkzorder.sources.{
   TableFormat,
   TableListing
 }
-import io.sparkzorder.table.TableFiles
+import io.sparkzorder.table.{TableFiles, WrittenName}
 import io.sparkzorder.table.stats.ScannedFile
-import io.sparkzorder.util.{Directories, NameList}
+import io.sparkzorder.util.Directories
 
 /**
  * A table of Parquet or ORC files in directories: its list of files is the listing of the directories
@@ -58,7 +58,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def lastLayout: Option[LastLayout] = {
     val log = TableLog.read(table.state)
     log.layouts.headOption.orElse(log.inForce.headOption.map(_._2)).map { r =>
-      val columns = r.columns.map(c => Try(NameList.parts(c)).getOrElse(Seq(c)))
+      val columns = r.columns.map(c => Try(WrittenName.parts(c)).getOrElse(Seq(c)))
       LastLayout(columns, r.targetFileSize, r.columnWeights, r.layoutSinceMs)
     }
   }

@@ -3,7 +3,7 @@
 
 package org.apache.spark.sql.sparkzorder
 
-import scala.util.Try
+import scala.util.{Failure, Try}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -56,6 +56,12 @@ object SparkPrivate {
   /** True for `spark_catalog`, which is backed by the session's catalog of tables. */
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
+  // A fatal error would end the thread, and `parmap` would wait for its result for ever. A class of another version on the
+  // class path is such an error.
+  private def caught[B](body: => B): Try[B] =
+    try Try(body)
+    catch { case e: LinkageError => Failure(e) }
+
   /**
    * Reads footers of files: applies `f` to all items in parallel and keeps their order. If calls of `f` fail,
    * throws the error of the first failed item.
@@ -65,7 +71,7 @@ object SparkPrivate {
     else {
       // `parmap` wraps an exception of `f` in a SparkException, which would hide our error condition
       val threads = math.min(FooterThreads, items.size)
-      ThreadUtils.parmap(items, "zorder-footers", threads)(i => Try(f(i))).map(_.get)
+      ThreadUtils.parmap(items, "zorder-footers", threads)(i => caught(f(i))).map(_.get)
     }
 
   /** Removes the files of a shuffle. Does not wait until they are gone. */
