@@ -4,7 +4,7 @@
 package io.sparkzorder.index
 
 import java.io.{EOFException, FileNotFoundException, IOException, UTFDataFormatException}
-import java.nio.file.NoSuchFileException
+import java.nio.file.{Files, NoSuchFileException}
 import java.util.UUID
 import java.util.zip.ZipException
 
@@ -101,8 +101,7 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
             try write(part.content, header, next)
             catch {
               // the index was dropped, and its directory with it
-              case e: IOException
-                  if left > 0 && IndexStore.isMissing(e) && isOtherThan(listed) =>
+              case e: IOException if left > 0 && IndexStore.isMissing(e) && !mayNotWrite =>
                 requireState()
                 false
             }
@@ -175,9 +174,11 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
       .forall(p => Try(fs.exists(p)).getOrElse(true))
   }
 
-  /** True if the directory is gone, or if it has an index that was created after this listing. */
-  private def isOtherThan(listed: Seq[FileStatus]): Boolean =
-    !fs.exists(directory) || identities(list()).toSet != identities(listed).toSet
+  /** True if this user may not write into the directory. On local disk, Java then says that a file was not found. */
+  private def mayNotWrite: Boolean = RawFiles.isLocal(fs) && {
+    val local = RawFiles.local(directory)
+    Files.exists(local) && !Files.isWritable(local)
+  }
 
   private def requireState(): Unit =
     if (!fs.exists(directory.getParent)) throw ZOrderErrors.stateLost(root.toString)
