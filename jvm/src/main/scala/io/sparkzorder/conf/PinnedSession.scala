@@ -69,7 +69,7 @@ private[sparkzorder] object PinnedSession {
   /**
    * The settings that are pinned while a Delta or Iceberg table is rewritten. With other values, the reader or writer
    * of the format could change rows or write other files. All other settings leave the rows of such a table
-   * unchanged, because the format itself sees to that.
+   * unchanged, because the format itself sees to that, or [[pinsOf]] pins them for this format.
    */
   val pinsOfFormats: Seq[(String, String)] = ofAllTables ++ Seq(
     // Iceberg: rows must fit the table's schema, and executors do not cache delete files
@@ -88,6 +88,16 @@ private[sparkzorder] object PinnedSession {
     "spark.databricks.delta.optimizeWrite.enabled" -> "false",
     "spark.databricks.delta.autoCompact.enabled" -> "false")
 
+  /** The settings that are pinned for one format alone, by its name. */
+  private val pinsOf: Map[String, Seq[(String, String)]] = Map(
+    "delta" -> Seq(
+      // Names of columns in Delta have no case, but Spark's reader looks for them in the files by this setting. With
+      // true, the values of a column that a file spells otherwise would be read as NULL, and so be lost. Iceberg reads
+      // by the ids of columns, and its names have a case, so there the user's value decides which columns are meant.
+      "spark.sql.caseSensitive" -> "false",
+      // a file without the ids of columns must not be read as NULL where the ids are all that tells the columns
+      "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false"))
+
   /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
   private val branchesOfIceberg = Seq("spark.wap.id", "spark.wap.branch")
 
@@ -103,9 +113,13 @@ private[sparkzorder] object PinnedSession {
   def readRowByRow(pinned: Session): Unit =
     pinned.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
 
-  /** The session in which OPTIMIZE rewrites a Delta or Iceberg table. */
-  def ofFormat(user: Session): Session = {
-    val session = withPins(user, pinsOfFormats)
+  /**
+   * The session in which OPTIMIZE rewrites a Delta or Iceberg table.
+   *
+   * @param format such as `delta`
+   */
+  def ofFormat(user: Session, format: String): Session = {
+    val session = withPins(user, pinsOfFormats ++ pinsOf.getOrElse(format, Nil))
     branchesOfIceberg.foreach(session.conf.unset)
     session
   }

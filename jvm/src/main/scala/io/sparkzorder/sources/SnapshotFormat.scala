@@ -78,7 +78,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
 
   // Delta and Iceberg read settings from the active session
   override def inSession[T](user: Session)(body: Session => T): T = {
-    val session = PinnedSession.ofFormat(user)
+    val session = PinnedSession.ofFormat(user, format)
     val before = SparkSession.getActiveSession
     SparkSession.setActiveSession(session)
     try body(session)

@@ -3,6 +3,8 @@
 
 package io.sparkzorder.sources.delta
 
+import java.io.File
+import java.nio.file.{Files, StandardCopyOption}
 import java.util.TimeZone
 
 import org.scalatest.tagobjects.Slow
@@ -363,6 +365,45 @@ class DeltaOptimizeSuite extends DeltaTestBase {
           assert(bag(spark.table("t")) === all)
         }
       }
+    }
+  }
+
+  test("values of a column that some files spell in another case stay in a session that tells cases apart") {
+    withTempDir { dir =>
+      numbers(0, 100, 1).write.mode("append").parquet(dir.toString)
+      numbers(100, 200, 1).withColumnRenamed("s", "S").write.mode("append").parquet(dir.toString)
+      sql(s"CONVERT TO DELTA parquet.`$dir`")
+      def rows = bag(sql(s"SELECT id, a, b, p, s FROM delta.`$dir`"))
+      val before = rows
+      inConf("spark.sql.caseSensitive" -> "true") {
+        sql(s"OPTIMIZE TABLE delta.`$dir` ZORDER BY (a, b)").collect()
+      }
+      assert(rows === before)
+    }
+  }
+
+  test("files without the ids of columns are not read as NULL, whatever the session ignores") {
+    withTables {
+      sql("""CREATE TABLE t (id BIGINT, a INT, b INT) USING delta
+        TBLPROPERTIES ('delta.columnMapping.mode' = 'id')""")
+      sql("INSERT INTO t SELECT id, id, id FROM range(0, 100, 1, 1)")
+      // another writer writes the names of the columns and not their ids
+      val Seq(file) = files("t")
+      val path = new File(file.absolutePath(log("t")).toUri.getPath)
+      withTempDir { dir =>
+        withSQLConf("spark.sql.parquet.fieldId.write.enabled" -> "false") {
+          spark.read.parquet(path.toString).coalesce(1).write.mode("append").parquet(dir.toString)
+        }
+        val Array(without) = dir.listFiles.filter(_.getName.endsWith(".parquet"))
+        Files.copy(without.toPath, path.toPath, StandardCopyOption.REPLACE_EXISTING)
+      }
+      new File(path.getParentFile, s".${path.getName}.crc").delete()
+      rewriteLastCommit("t")(_.replace(s""""size":${file.size},""", s""""size":${path.length},"""))
+      withSQLConf("spark.sql.parquet.fieldId.read.ignoreMissing" -> "true") {
+        assert(spark.table("t").select("a").collect().forall(_.isNullAt(0)))
+        intercept[Exception](sql("OPTIMIZE TABLE t ZORDER BY (a, b)").collect())
+      }
+      assert(layouts("t") === 0)
     }
   }
 }

@@ -5,6 +5,8 @@ package io.sparkzorder.sources.delta
 
 import java.io.File
 import java.net.URI
+import java.nio.charset.StandardCharsets.UTF_8
+import java.nio.file.Files
 
 import org.apache.hadoop.fs.Path
 
@@ -64,6 +66,19 @@ abstract class DeltaTestBase extends FormatTestBase {
     val removed = state.tombstones.collect().map(r => new Path(new URI(r.path)))
     val known = (files(name).map(_.absolutePath(own)) ++ removed).map(_.getName).toSet
     filesBelow(new File(own.dataPath.toUri.getPath), ".parquet").diff(known)
+  }
+
+  /** Changes the text of the last commit, as if another writer had written it. */
+  protected def rewriteLastCommit(name: String)(change: String => String): Unit = {
+    val folder = new File(log(name).logPath.toUri.getPath)
+    val commit = new File(folder, f"${version(name)}%020d.json")
+    val text = new String(Files.readAllBytes(commit.toPath), UTF_8)
+    val changed = change(text)
+    assert(changed !== text)
+    Files.write(commit.toPath, changed.getBytes(UTF_8))
+    // checksums, of the file and of the version
+    folder.listFiles.filter(_.getName.endsWith(".crc")).foreach(f => assert(f.delete()))
+    DeltaLog.clearCache()
   }
 
   /** Runs OPTIMIZE of two columns, and `before` just before each commit. */
