@@ -11,7 +11,13 @@ import org.apache.hadoop.fs.Path
 
 import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{Column, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, Literal, PredicateHelper}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  AttributeReference,
+  Expression,
+  Literal,
+  PredicateHelper
+}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, SubqueryAlias}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -238,8 +244,8 @@ private[sources] object FormatFilter extends PredicateHelper {
   def simplified(where: Expression, name: String, schema: StructType): Option[Seq[Expression]] = {
     val session = SparkLine.session(SparkSession.active)
     val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
-    val table =
-      SubqueryAlias(parts, ColumnsOfFormat(DataTypeUtils.toAttributes(schema)))
+    val columns = DataTypeUtils.toAttributes(schema)
+    val table = SubqueryAlias(parts, ColumnsOfFormat(columns))
     val optimized = session.sessionState.executePlan(Filter(where, table)).optimizedPlan
     optimized.collectFirst {
       case f: Filter => Some(splitConjunctivePredicates(f.condition))
@@ -247,7 +253,14 @@ private[sources] object FormatFilter extends PredicateHelper {
       case _: LocalRelation => None
     }.getOrElse(throw new IllegalStateException(s"no filter in $optimized"))
       .filterNot(_.contains(Literal.FalseLiteral)).map(_.filterNot(_ == Literal.TrueLiteral))
+      .map(_.map(named(_, columns)))
   }
+
+  /** The condition with names as the table has them. Spark keeps the names of the statement, whose case may differ. */
+  private def named(condition: Expression, columns: Seq[AttributeReference]): Expression =
+    condition.transform { case a: AttributeReference =>
+      columns.find(_.exprId == a.exprId).fold(a)(c => a.withName(c.name))
+    }
 
   def untranslatable(where: Expression, name: String, problem: String): Throwable =
     ZOrderErrors.predicateNotTranslatable(

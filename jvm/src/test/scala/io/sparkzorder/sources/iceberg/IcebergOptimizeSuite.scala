@@ -4,6 +4,7 @@
 package io.sparkzorder.sources.iceberg
 
 import scala.collection.JavaConverters._
+import scala.util.Try
 
 import org.apache.iceberg.DataFile
 import org.apache.iceberg.expressions.Expressions
@@ -272,6 +273,24 @@ class IcebergOptimizeSuite extends IcebergTestBase {
       expire()
       numbers(9500, 9600, 1).writeTo("ice.db.t").append()
       assert(metric(optimized("t"), "totalFilesSkipped") > 0)
+    }
+  }
+
+  test("columns whose names differ in case alone; WHERE and ZORDER BY in another case than the table") {
+    withTables {
+      inConf("spark.sql.caseSensitive" -> "true") {
+        numbers(0, 400, 2).selectExpr("id", "a", "a + 1 A", "b").createOrReplaceTempView("more")
+        sql("CREATE TABLE ice.db.t USING iceberg AS SELECT * FROM more")
+        optimized("t", "ZORDER BY (A, b)")
+        assert(table("t").currentSnapshot.summary.get("zorder-columns") === "A, b")
+      }
+      def rows = inConf("spark.sql.caseSensitive" -> "true")(bag(spark.table("ice.db.t")))
+      val before = rows
+      // a session that does not tell the columns apart cannot read the table on some lines of Spark
+      Try(sql("OPTIMIZE TABLE ice.db.t FULL ZORDER BY (id, b)").collect())
+      assert(rows === before)
+      create("u", files = 1, rows = 100)
+      optimized("u", "WHERE ID >= 0 ZORDER BY (A, b)")
     }
   }
 }
