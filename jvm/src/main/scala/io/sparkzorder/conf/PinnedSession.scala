@@ -96,7 +96,9 @@ private[sparkzorder] object PinnedSession {
       // by the ids of columns, and its names have a case, so there the user's value decides which columns are meant.
       "spark.sql.caseSensitive" -> "false",
       // a file without the ids of columns must not be read as NULL where the ids are all that tells the columns
-      "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false"))
+      "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false",
+      // with true, a struct is NULL in the rows of a file that has only fields which the table has dropped
+      "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing" -> "false"))
 
   /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
   private val branchesOfIceberg = Seq("spark.wap.id", "spark.wap.branch")

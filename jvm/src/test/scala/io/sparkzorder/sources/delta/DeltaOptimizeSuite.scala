@@ -9,6 +9,7 @@ import java.util.TimeZone
 
 import org.scalatest.tagobjects.Slow
 
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.delta.DeltaOperations
 
 /** OPTIMIZE of Delta tables: rows, files, versions and the result row. */
@@ -404,6 +405,27 @@ class DeltaOptimizeSuite extends DeltaTestBase {
         intercept[Exception](sql("OPTIMIZE TABLE t ZORDER BY (a, b)").collect())
       }
       assert(layouts("t") === 0)
+    }
+  }
+
+  test(
+    "a struct whose fields a file lacks is no NULL in the new file, whatever the session reads",
+    Slow) {
+    assume(!SPARK_VERSION.startsWith("3.") && !SPARK_VERSION.startsWith("4.0"))
+    withTables {
+      sql("""CREATE TABLE t (id BIGINT, a INT, n STRUCT<x: INT>) USING delta
+        TBLPROPERTIES ('delta.columnMapping.mode' = 'name')""")
+      sql("INSERT INTO t SELECT id, id, if(id < 50, named_struct('x', 1), NULL) FROM range(100)")
+      sql("ALTER TABLE t ADD COLUMN n.y INT")
+      sql("ALTER TABLE t DROP COLUMN n.x")
+      def present = spark.table("t").where("n IS NOT NULL").count()
+      assert(present === 50)
+      inConf("spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing" -> "true") {
+        assert(present === 0)
+        sql("OPTIMIZE TABLE t ZORDER BY (id, a)").collect()
+      }
+      assert(layouts("t") === 1)
+      assert(present === 50)
     }
   }
 }
