@@ -43,14 +43,22 @@ private[delta] final class DeltaSnapshot(
   // One job writes all partition timestamps in one form, either with a zone or without. Files of both forms
   // therefore cannot be rewritten together. A file of a NULL partition has no timestamp, so it fits both forms.
   private val zoneless = if (listed.exists(_.hasZone)) listed.filter(_.isZoneless) else Vector.empty
+  // Delta reads an empty text as it is, but writes NULL in its place
+  private val empty = listed.filter(_.hasEmptyText)
 
   override lazy val files: IndexedSeq[DeltaFile] =
-    if (zoneless.isEmpty) listed else listed.filterNot(_.isZoneless)
+    if (zoneless.isEmpty && empty.isEmpty) listed
+    else {
+      val left = (zoneless ++ empty).toSet
+      listed.filterNot(left)
+    }
 
-  override def leftOut: Seq[String] =
-    if (zoneless.isEmpty) Nil
-    else Seq(
-      s"${zoneless.size} files of partitions by a timestamp without a zone are left as they are")
+  override def leftOut: Seq[String] = Seq(
+    zoneless -> "a timestamp without a zone",
+    empty -> "an empty text").collect {
+    case (left, kind) if left.nonEmpty =>
+      s"${left.size} files of partitions by $kind are left as they are"
+  }
 
   /**
    * The versions that the statement `run` has read until now, the first one first. If there are several passes, each
@@ -92,13 +100,16 @@ private[delta] final class DeltaSnapshot(
  * @param path in the form of `_metadata.file_path`
  * @param add the entry of the Delta log
  * @param partitionTimes the partition values of timestamp type, as the Delta log writes them
+ * @param hasEmptyText true if a partition value is a text or bytes of length 0. Delta writes NULL instead, but other
+ *   writers need not
  */
 private[delta] final class DeltaFile(
     override val path: String,
     val add: AddFile,
     override val folder: FormatFolder,
     override val columns: IndexedSeq[FileColumnInfo],
-    val partitionTimes: Seq[String])
+    val partitionTimes: Seq[String],
+    val hasEmptyText: Boolean)
     extends FormatFile {
 
   /**
@@ -162,16 +173,23 @@ private[delta] final class DeltaFiles(
         add,
         folder(add),
         infos.getOrElse(add.path, statistics.unknown),
-        times(add))
+        times(add),
+        texts.exists(text(add, _).contains("")))
     }.toIndexedSeq.sortBy(_.path)
   }
 
   private def times(add: AddFile): Seq[String] =
     partitions.filter(_.dataType == TimestampType).flatMap(text(add, _))
 
+  // The protocol of Delta also allows the empty string for NULL. Delta's reader casts it to the type of the column: the
+  // result is NULL for all types but these.
+  private val texts = partitions.filter(f =>
+    f.dataType.isInstanceOf[StringType] || f.dataType == BinaryType)
+
+  /** A partition value as the log writes it; None for NULL. */
   private def text(add: AddFile, f: StructField): Option[String] =
-    // the protocol of Delta also allows the empty string for NULL
-    add.partitionValues.get(DeltaColumnMapping.getPhysicalName(f)).filter(t => t != null && t != "")
+    add.partitionValues.get(DeltaColumnMapping.getPhysicalName(f))
+      .filter(t => t != null && (t != "" || texts.contains(f)))
 
   /**
    * The folder of an entry. Partition values are compared as values and not as texts, because one value can

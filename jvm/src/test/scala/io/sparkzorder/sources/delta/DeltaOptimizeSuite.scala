@@ -408,6 +408,25 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
+  test("partitions whose value is an empty text in the log stay as they are") {
+    withTables {
+      sql("CREATE TABLE t (id BIGINT, a INT, b INT, p STRING) USING delta PARTITIONED BY (p)")
+      for (from <- Seq(0, 40)) sql(
+        s"INSERT INTO t SELECT id, int(id % 30), int(id % 7), if(id % 2 = 0, NULL, 'x') " +
+          s"FROM range($from, ${from + 40}, 1, 1)")
+      // Delta writes an empty text as NULL; other writers need not
+      rewriteLastCommit("t")(_.replace(""""p":null""", """"p":"" """))
+      def kinds = spark.table("t").groupBy("p").count().collect()
+        .map(r => Option(r.getString(0)) -> r.getLong(1)).toMap
+      val before = kinds
+      assert(before === Map(None -> 20, Some("") -> 20, Some("x") -> 40))
+      val row = sql("OPTIMIZE TABLE t ZORDER BY (a, b)").head()
+      assert(row.getAs[String]("reason").contains("1 files of partitions by an empty text"))
+      assert(metric(row, "numFilesRemoved") === 3)
+      assert(kinds === before)
+    }
+  }
+
   test(
     "a struct whose fields a file lacks is no NULL in the new file, whatever the session reads",
     Slow) {
