@@ -17,6 +17,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
 import io.sparkzorder.sources._
 import io.sparkzorder.table.OrderingColumn
 import io.sparkzorder.table.stats.{ColumnRange, FileRange}
@@ -28,7 +29,10 @@ private[iceberg] final case class IcebergColumn(column: OrderingColumn, id: Int,
   def path: String = column.parts.mkString(".")
 }
 
-/** @param current None for a table without any snapshot */
+/**
+ * @param current None for a table without any snapshot
+ * @param planned in the order of their paths
+ */
 private[iceberg] final class IcebergSnapshot(
     format: IcebergFormat,
     val current: Option[Snapshot],
@@ -47,8 +51,14 @@ private[iceberg] final class IcebergSnapshot(
   override protected def layoutNames: Seq[String] = fields.map(_.id.toString)
   override protected def storesPlans: Boolean = !format.isEncrypted
 
-  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit =
-    format.check(batches.flatten.map(_.asInstanceOf[IcebergFile]))
+  private lazy val listedTwice: Set[String] =
+    planned.zip(planned.drop(1)).collect { case (f, next) if f.path == next.path => f.path }.toSet
+
+  override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = {
+    val chosen = batches.flatten.map(_.asInstanceOf[IcebergFile])
+    format.check(chosen)
+    chosen.map(_.path).find(listedTwice).foreach(p => throw IcebergFile.listedTwice(format.name, p))
+  }
 
   override def rows(session: Session, files: IndexedSeq[FormatFile]): FormatRows =
     format.rows(this, session, files.map(_.asInstanceOf[IcebergFile]))
@@ -103,6 +113,21 @@ private[iceberg] final class IcebergFile(
   override def commit: Option[Long] =
     Option(file.fileSequenceNumber).map(_.longValue).filter(_ > 0)
       .orElse(Some(layout.fold(0L)(_.run.hashCode.toLong)))
+}
+
+private[iceberg] object IcebergFile {
+
+  /**
+   * The refusal of a file that has several entries in the manifests. Readers return its rows once for each entry, but
+   * Iceberg removes files by their paths: a commit may remove an entry whose rows this commit has not written.
+   */
+  def listedTwice(table: String, path: String): ZOrderException =
+    ZOrderErrors.unsupportedTable(
+      table,
+      s"an Iceberg table that lists the data file $path more than once, so that readers return its rows more than once",
+      "If the rows are to be in the table once, roll back to the snapshot before the last entry " +
+        "(rollback_to_snapshot). If they are to stay as readers see them, write them anew with INSERT OVERWRITE. " +
+        "Then run the statement again.")
 }
 
 /** Lists the files of a table from its manifests. */

@@ -169,7 +169,7 @@ private[iceberg] final class IcebergRows(
       // equality deletes that came since then would apply to the new files. But Iceberg might drop these deletes in
       // this commit: it drops deletes that are older than every file that stays. With the number of this commit, such
       // deletes are a conflict.
-      val rewrite = IcebergRowIds.guarded(table, files).newRewrite()
+      val rewrite = GuardedCommit.of(table, files).newRewrite()
         .validateFromSnapshot(start.snapshotId)
       files.foreach { f =>
         rewrite.deleteFile(f.file)
@@ -186,6 +186,7 @@ private[iceberg] final class IcebergRows(
           if e.isInstanceOf[CleanableFailure] && isMissing(layouts, layout, before) =>
         abort(staged)
         e match {
+          case twice: ListedTwiceException => throw IcebergFile.listedTwice(name, twice.path)
           case _: ValidationException | _: CommitFailedException =>
             throw ZOrderErrors.conflict(name, e.getMessage.stripSuffix("."), Some(e))
           case _ => throw e

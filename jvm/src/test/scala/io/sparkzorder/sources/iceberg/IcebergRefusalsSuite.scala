@@ -7,7 +7,8 @@ import java.io.File
 import java.nio.file.Files
 import java.util.UUID
 
-import org.apache.iceberg.IcebergBuild
+import org.apache.iceberg.{DataFile, DataFiles, IcebergBuild}
+import org.scalatest.tagobjects.Slow
 
 /** Tables and clauses that OPTIMIZE refuses, and what the errors advise. */
 class IcebergRefusalsSuite extends IcebergTestBase {
@@ -115,6 +116,59 @@ class IcebergRefusalsSuite extends IcebergTestBase {
       // what a commit leaves that was killed
       copied(s"$id.metadata.json")
       assert(metric(sql(statement).head(), "numRows") === 100)
+    }
+  }
+
+  private def refusedAsTwice(clauses: String, file: DataFile): Unit = {
+    val before = bag(spark.table("ice.db.t"))
+    fails("ZORDER_UNSUPPORTED_TABLE", file.location, "INSERT OVERWRITE") {
+      sql(s"OPTIMIZE TABLE ice.db.t $clauses").collect()
+    }
+    assert(bag(spark.table("ice.db.t")) === before)
+    assert(orphans("t").isEmpty)
+  }
+
+  test("a file that the table lists twice is refused by its name, in a run and in a DRY RUN") {
+    withTables {
+      create("t", files = 4, rows = 400)
+      optimized("t")
+      val file = appendAgain("t")
+      for (clauses <- Seq("", "ZORDER BY (a, b) DRY RUN")) refusedAsTwice(clauses, file)
+      // files that the statement does not rewrite do not matter
+      optimized("t", "WHERE a < 0 ZORDER BY (a, b)")
+    }
+  }
+
+  test("INSERT OVERWRITE is a way out for a table that lists a file twice", Slow) {
+    withTables {
+      create("t", files = 4, rows = 400)
+      val file = appendAgain("t")
+      refusedAsTwice("ZORDER BY (a, b)", file)
+      sql("INSERT OVERWRITE ice.db.t SELECT * FROM ice.db.t")
+      assert(metric(optimized("t"), "numRows") === 400 + file.recordCount)
+    }
+  }
+
+  test("a file that is listed in another partition as well is refused at the commit") {
+    withTables {
+      create("t", "PARTITIONED BY (p)", files = 1, rows = 400)
+      val file = files("t").find(_.partition.get(0, classOf[java.lang.Long]) == 0L).get
+      val copy = DataFiles.builder(table("t").spec).copy(file).withPartitionPath("p=1").build()
+      table("t").newAppend().appendFile(copy).commit()
+      sql("CALL ice.system.rewrite_manifests('db.t')").collect()
+      refusedAsTwice("FULL WHERE p = 0 ZORDER BY (a, b)", file)
+    }
+  }
+
+  test("a file that another writer lists a second time during the run is refused at the commit") {
+    withTables {
+      create("t", files = 2, rows = 400)
+      val file = files("t").minBy(_.location)
+      fails("ZORDER_UNSUPPORTED_TABLE", file.location) {
+        optimizeWith("t", table("t")) { val _ = appendAgain("t") }
+      }
+      assert(spark.table("ice.db.t").count() === 400 + file.recordCount)
+      assert(orphans("t").isEmpty)
     }
   }
 }

@@ -65,6 +65,17 @@ abstract class IcebergTestBase extends FormatTestBase {
     finally tasks.close()
   }
 
+  /**
+   * Appends the first file of the table a second time, as a sink does that repeats a commit. Puts both entries into one
+   * manifest if told so.
+   */
+  protected def appendAgain(name: String, merge: Boolean = true): DataFile = {
+    val file = files(name).minBy(_.location)
+    table(name).newAppend().appendFile(file.copy()).commit()
+    if (merge) sql(s"CALL ice.system.rewrite_manifests('db.$name')").collect()
+    file
+  }
+
   /** The files of the table's directory of data that no snapshot has. */
   protected def orphans(name: String): Set[String] = {
     val known = snapshots(name).flatMap { s =>
