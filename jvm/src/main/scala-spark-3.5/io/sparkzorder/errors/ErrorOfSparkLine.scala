@@ -8,11 +8,12 @@ import org.apache.spark.sql.AnalysisException
 
 /** An error of Spark before 4.1, which looks up SQLSTATE and text of a condition in Spark's own list alone. */
 private[errors] abstract class ErrorOfSparkLine(
+    text: String,
     condition: String,
     parameters: Map[String, String],
     rootCause: Option[Throwable])
     extends AnalysisException(
-      ErrorConditions.render(condition, parameters),
+      text,
       None,
       None,
       rootCause,

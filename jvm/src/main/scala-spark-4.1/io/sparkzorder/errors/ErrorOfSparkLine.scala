@@ -11,11 +11,12 @@ import org.apache.spark.sql.AnalysisException
  * both: the analyzer copies an error to add a plan or a position.
  */
 private[errors] abstract class ErrorOfSparkLine(
+    text: String,
     condition: String,
     parameters: Map[String, String],
     rootCause: Option[Throwable])
     extends AnalysisException(
-      ErrorConditions.render(condition, parameters),
+      text,
       None,
       None,
       rootCause,

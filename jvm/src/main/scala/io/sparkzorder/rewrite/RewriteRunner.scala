@@ -90,12 +90,19 @@ private[sparkzorder] class RewriteRunner(
   private val name = format.name
   private val phases = new Phases(user.sparkContext, s"OPTIMIZE $name")
 
+  /** The number of batches that the statement has committed. */
+  private var committed = 0
+
   final def run(): OptimizeResult = format.inSession(user) { session =>
     try steps(session)
     catch {
       case e: Throwable =>
-        if (!clauses.dryRun) format.abandon(e)
-        throw e
+        val told = e match {
+          case z: ZOrderException if committed > 0 => z.besides(committed)
+          case other => other
+        }
+        if (!clauses.dryRun) format.abandon(told)
+        throw told
     }
   }
 
@@ -214,7 +221,9 @@ private[sparkzorder] class RewriteRunner(
           if (clauses.dryRun) None
           else {
             batch.grid.foreach(g => mapTasks.limit(batch.rows.sum, batch.bytes, g.files))
-            Some(rows.replace(batch, plan.layout, phases)(guard(batch, _)))
+            val made = rows.replace(batch, plan.layout, phases)(guard(batch, _))
+            committed += 1
+            Some(made)
           }
         Some(BatchDone(batch, replaced))
       } finally rows.close()
