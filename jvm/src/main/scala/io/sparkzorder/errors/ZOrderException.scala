@@ -36,7 +36,8 @@ private[sparkzorder] class ZOrderException(
    * which is true of the failed batch alone.
    */
   def besides(batches: Int): ZOrderException = {
-    val others = if (batches == 1) "1 other batch, which stays" else s"$batches other batches, which stay"
+    val others =
+      if (batches == 1) "1 other batch, which stays" else s"$batches other batches, which stay"
     val told = s"This tells of the failed step alone: the statement has committed $others."
     val error = new ZOrderException(condition, parameters, rootCause, Some(told))
     error.setStackTrace(getStackTrace)

@@ -53,7 +53,8 @@ class CometFirstSuite extends CometTests {
             "cast(X'FF41' AS STRING) s").write.parquet(path)
         }
       }
-      def rows = bySparkAlone(spark.read.parquet(path).selectExpr("*").collect().map(_.toString).sorted)
+      def rows =
+        bySparkAlone(spark.read.parquet(path).selectExpr("*").collect().map(_.toString).sorted)
       val before = rows
       sql(s"OPTIMIZE '$path' ZORDER BY (id) OPTIONS ('verify' 'full')").collect()
       assert(rows === before)

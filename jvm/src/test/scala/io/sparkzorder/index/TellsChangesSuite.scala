@@ -15,7 +15,14 @@ class TellsChangesSuite extends ZOrderSessionSuite {
   test("times that archives and images give to all files") {
     // file systems without times, Nix, TAR of Gradle, ZIP, Gradle, and Bazel
     val constants =
-      Seq(0L, 1000L, 86400000L, 315532800000L, 315532800000L + 8 * 3600000L, 318211200000L, 946684800000L)
+      Seq(
+        0L,
+        1000L,
+        86400000L,
+        315532800000L,
+        315532800000L + 8 * 3600000L,
+        318211200000L,
+        946684800000L)
     for (time <- constants) {
       assert(!ModificationTimes.tellChanges(time), time)
     }

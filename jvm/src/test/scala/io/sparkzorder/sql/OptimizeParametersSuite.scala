@@ -76,7 +76,9 @@ class OptimizeParametersSuite extends ParserTestBase {
       sql("CREATE ZORDER INDEX ON pt").collect()
       val query = "SHOW SKIPPING FOR SELECT * FROM pt WHERE a BETWEEN"
       val expected = predicate(sql(s"$query 2 AND 3"))
-      assert(predicate(spark.sql(s"$query :x AND :y", Map[String, Any]("x" -> 2, "y" -> 3))) === expected)
+      assert(predicate(spark.sql(
+        s"$query :x AND :y",
+        Map[String, Any]("x" -> 2, "y" -> 3))) === expected)
       assert(predicate(spark.sql(s"$query ? AND ?", Array[Any](2, 3))) === expected)
     }
   }

@@ -51,7 +51,11 @@ private[sparkzorder] final class TableColumns(
           // the default is looked for in both places, because Spark drops it from the metadata of a pruned field
           val hasDefault = Seq(field.metadata, a.metadata)
             .exists(_.contains(EXISTS_DEFAULT_COLUMN_METADATA_KEY))
-          Right(DataColumn(Seq(field.name), a.dataType, nullWhereMissing = !hasDefault, bytesAreText))
+          Right(DataColumn(
+            Seq(field.name),
+            a.dataType,
+            nullWhereMissing = !hasDefault,
+            bytesAreText))
       }
     case g: GetStructField =>
       find(g.child).map { parent =>

@@ -276,7 +276,8 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("columns whose names differ in case alone; WHERE and ZORDER BY in another case than the table") {
+  test(
+    "columns whose names differ in case alone; WHERE and ZORDER BY in another case than the table") {
     withTables {
       inConf("spark.sql.caseSensitive" -> "true") {
         numbers(0, 400, 2).selectExpr("id", "a", "a + 1 A", "b").createOrReplaceTempView("more")
