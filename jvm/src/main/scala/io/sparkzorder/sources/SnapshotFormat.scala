@@ -147,7 +147,10 @@ private[sparkzorder] abstract class FormatSnapshot(table: SnapshotFormat) extend
 
   override def check(batches: Seq[IndexedSeq[FormatFile]], room: Long): Unit = ()
 
-  /** False if no plan may be stored, because it holds values of the ordering columns and the table is encrypted. */
+  /**
+   * False if no plan may be stored, because it holds values of the ordering columns and the table is encrypted, or if
+   * the format cannot carry it out.
+   */
   protected def storesPlans: Boolean = true
 
   override lazy val plans: Option[RegionPlans] =

@@ -219,6 +219,9 @@ private[sources] object FormatLoaders {
     else copies.get(context.getOrElse(throw new ClassNotFoundException(markers(format))))
   }
 
+  /** True for a copy of one of our classes. */
+  def isCopy(c: Class[_]): Boolean = c.getClassLoader.isInstanceOf[CopyingLoader]
+
   private def find(format: String, loader: ClassLoader): Option[Class[_]] =
     try Some(Class.forName(markers(format), false, loader))
     catch { case _: ClassNotFoundException => None }
@@ -226,7 +229,8 @@ private[sources] object FormatLoaders {
 
 /**
  * Defines copies of the classes of `io.sparkzorder.sources.<format>` that find the format's classes. A copy is never
- * used together with its original: these classes run in the driver only, and only [[TableFormats]] loads them.
+ * used together with its original: these classes run in the driver only, and only [[TableFormats]] loads them. Objects
+ * that run in executors are sent as [[SentToExecutor]].
  */
 private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
     extends ClassLoader(theirs) {
@@ -249,4 +253,26 @@ private final class CopyingLoader(ours: ClassLoader, theirs: ClassLoader)
 
 private object CopyingLoader {
   private val Packages = Seq("delta", "iceberg").map(f => s"io.sparkzorder.sources.$f.")
+}
+
+/**
+ * An object of the package `io.sparkzorder.sources.<format>` on its way to an executor. There as well, our class loader
+ * may not find the classes of the format, so the executor makes the object by the class loader that
+ * [[FormatLoaders]] returns.
+ *
+ * @param name the name of the object's class, which has one constructor
+ * @param part the first argument of the constructor: an object of the format
+ * @param rest the second argument of the constructor, of a class that each class loader of ours finds
+ */
+private[sources] final class SentToExecutor(
+    format: String,
+    name: String,
+    part: AnyRef,
+    rest: AnyRef)
+    extends Serializable {
+
+  // called by Java's serialization
+  private def readResolve(): AnyRef =
+    FormatLoaders.of(format, part.getClass.getClassLoader).loadClass(name)
+      .getDeclaredConstructors.head.newInstance(part, rest).asInstanceOf[AnyRef]
 }

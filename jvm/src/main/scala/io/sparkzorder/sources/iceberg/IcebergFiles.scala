@@ -49,7 +49,9 @@ private[iceberg] final class IcebergSnapshot(
   override def columns: Seq[OrderingColumn] = fields.map(_.column)
   override def layoutKey: String = layoutNames.mkString(",")
   override protected def layoutNames: Seq[String] = fields.map(_.id.toString)
-  override protected def storesPlans: Boolean = !format.isEncrypted
+  // without the names of their files, the second of two passes would not find what the first one has written
+  override protected def storesPlans: Boolean =
+    !format.isEncrypted && LocationsOfPass.reachExecutors
 
   private lazy val listedTwice: Set[String] =
     planned.zip(planned.drop(1)).collect { case (f, next) if f.path == next.path => f.path }.toSet

@@ -14,7 +14,18 @@ import org.apache.iceberg.io.LocationProvider
 import org.apache.iceberg.types.Types.StructType
 import org.apache.iceberg.util.SnapshotUtil
 
-import io.sparkzorder.sources.{DealtTo, LastLayout, LayoutKeys, LayoutTag, PlannedPass}
+import org.apache.spark.SparkEnv
+import org.apache.spark.serializer.JavaSerializer
+
+import io.sparkzorder.sources.{
+  DealtTo,
+  FormatLoaders,
+  LastLayout,
+  LayoutKeys,
+  LayoutTag,
+  PlannedPass,
+  SentToExecutor
+}
 
 /**
  * The layouts in the summaries of a table's snapshots. A file has the sequence number of the snapshot that
@@ -156,9 +167,17 @@ private[iceberg] object NamesOfPasses {
   }
 }
 
-/** Puts files where the table would put them, under names with the pass. */
+/**
+ * Puts files where the table would put them, under names with the pass. Iceberg sends this object to the executors, as
+ * a part of the table.
+ */
 private[iceberg] final class LocationsOfPass(table: LocationProvider, pass: PlannedPass)
     extends LocationProvider {
+
+  // called by Java's serialization
+  private def writeReplace(): AnyRef =
+    new SentToExecutor("iceberg", classOf[LocationsOfPass].getName, table, pass)
+
   override def newDataLocation(name: String): String =
     table.newDataLocation(NamesOfPasses.named(name, pass))
 
@@ -167,4 +186,14 @@ private[iceberg] final class LocationsOfPass(table: LocationProvider, pass: Plan
       partition: StructLike,
       name: String): String =
     table.newDataLocation(spec, partition, NamesOfPasses.named(name, pass))
+}
+
+private[iceberg] object LocationsOfPass {
+
+  /**
+   * False if executors may be unable to load the class: our class loader does not find Iceberg, and a serializer such
+   * as Kryo sends the name of the class and not a [[SentToExecutor]].
+   */
+  def reachExecutors: Boolean =
+    !FormatLoaders.isCopy(getClass) || SparkEnv.get.serializer.isInstanceOf[JavaSerializer]
 }
