@@ -96,25 +96,31 @@ private[sparkzorder] object ZOrderErrors {
       token: String,
       commits: String,
       hidden: String,
-      done: Option[Option[String]]): ZOrderException = {
-    val (problem, remedy) = done match {
-      case None =>
-        s"its record in $commits is gone, or the directory came from another table" ->
-          (s"Restore $commits from a backup, and run RECOVER LAYOUT; or move the directory back into the other table, " +
-            "and run RECOVER LAYOUT there.")
-      case Some(mark) =>
+      isDone: Boolean): ZOrderException = {
+    // Without its done mark, a run would be opened again in all of its folders, also where it has ended. And where
+    // later runs build on a run that is done, neither its replaced files nor its new files are right.
+    val (problem, remedy) =
+      if (isDone) {
         s"the run is done by its record in $commits: the directory and the record come from copies of different " +
           "times, or the directory was elsewhere when the run ended" ->
-          ("Restore the whole table from one copy" + mark.fold("")(m =>
-            s"; or remove $m, and run RECOVER LAYOUT, which ends the publish") + ".")
-    }
+          ("Restore the data and _zorder of the whole table as they were at one moment. Without such a copy, copy the " +
+            s"directory, with $hidden, to a place outside the table, and ask the maintainers of spark-zorder. " +
+            "Do not move or remove any of its files before, and no file of _zorder: later runs may build on the end " +
+            "of this run.")
+      } else {
+        s"its record in $commits is gone, or the directory came from another table" ->
+          (s"Restore $commits from a backup, and run RECOVER LAYOUT; or move the directory back into the other table, " +
+            s"and run RECOVER LAYOUT there. Otherwise: the files _change_* in $hidden have the names of the replaced " +
+            "files (_old_*) and of the new ones (_new_*), which are there or have their names. Bring either all of " +
+            "the replaced files or all of the new ones into the directory and move the others away, then remove " +
+            s"$token. If $hidden is not there, only $token is left of the run: remove it.")
+      }
     error(
       "ZORDER_RECORD_LOST",
       "directory" -> directory,
       "token" -> token,
       "problem" -> problem,
-      "remedy" -> remedy,
-      "hidden" -> hidden)
+      "remedy" -> remedy)
   }
 
   /** @param hidden the directory of the run, where the replaced files are */

@@ -69,13 +69,6 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   /** Number of the record by which a run changes the table; None if the run has not committed. */
   def commitOf(run: String): Option[Long] = runs.commitOf(run)
 
-  /**
-   * The number of the record of a done run that would count as unfinished again without its mark. None if a checkpoint
-   * covers the record, because the checkpoint says that the run is done.
-   */
-  def openAgain(run: String): Option[Long] =
-    commitOf(run).filter(n => seen.open.exists(_.known.number == n))
-
   def isUndone(run: String): Boolean = runs.isUndone(run)
 
   /** True for a run that a record abandons: the replaced files are, or will be, files of the table again. */

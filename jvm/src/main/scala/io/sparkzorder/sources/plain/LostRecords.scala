@@ -6,7 +6,7 @@ package io.sparkzorder.sources.plain
 import org.apache.hadoop.fs.Path
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.log.{ChangeCopy, Intents, LogFiles, RunFolder, StateDirectory, TableLog}
+import io.sparkzorder.log.{ChangeCopy, Intents, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.table.{TableFiles, TokenFile}
 import io.sparkzorder.util.{ManyFiles, ObjectStore, Paths}
 
@@ -46,7 +46,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     lost.token,
     state.commits.toString,
     lost.hidden.toString,
-    lost.done)
+    lost.isDone)
 
   private def find(tokens: Seq[Path], chosen: TableFiles, isWhole: Boolean): Option[Lost] = {
     val folders = chosen.folders.map(_.path)
@@ -66,9 +66,11 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
         state.status(t).isDefined && !isOfOther(t.getParent)
       }.map { t =>
         val run = TokenFile.runOf(t.getName)
-        val done = log.commitOf(run).map(_ =>
-          log.openAgain(run).map(n => new Path(state.commits, LogFiles.doneMark(n)).toString))
-        Lost(t.getParent, t.getName, new Path(t.getParent, RunFolder.directory(run)), done)
+        Lost(
+          t.getParent,
+          t.getName,
+          new Path(t.getParent, RunFolder.directory(run)),
+          isDone = log.commitOf(run).isDefined)
       }
     }
 
@@ -157,18 +159,17 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
  *
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden
- * @param done None for a run without a record. For a run that is done, its mark, if RECOVER LAYOUT would go on with the
- *   run without the mark
+ * @param isDone false for a run without a record
  */
 private final case class Lost(
     folder: Path,
     token: String,
     hidden: Path,
-    done: Option[Option[String]] = None) {
+    isDone: Boolean = false) {
 
   /** The text in SHOW LAYOUT. */
   def warning: String = {
-    val run = if (done.isEmpty) "has no record" else "is done"
+    val run = if (isDone) "is done" else "has no record"
     s"$folder has $token of a run that $run, so rows may be hidden in $hidden; " +
       "RECOVER LAYOUT tells what to do"
   }

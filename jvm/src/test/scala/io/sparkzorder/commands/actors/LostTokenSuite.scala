@@ -15,6 +15,7 @@ import org.apache.spark.sql.DataFrame
 
 import io.sparkzorder.Steps
 import io.sparkzorder.commands.FaultyTables
+import io.sparkzorder.errors.ZOrderErrors
 
 /** A program that removes empty files takes the token of a run that died half way. */
 class LostTokenSuite extends FaultyTables with Steps {
@@ -192,6 +193,22 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(refused > 6 / step)
   }
 
+  /** Puts a whole table, with its records, in the place of another one. */
+  private def restore(copy: File, dir: File): Unit = {
+    FileUtils.cleanDirectory(dir)
+    FileUtils.copyDirectory(copy, dir, true)
+  }
+
+  test("what is said of a run that is done is no way to open the run again, or to choose among its files") {
+    def advice(isDone: Boolean) =
+      ZOrderErrors.recordLost("/t/p", "token", "/t/_zorder/_commits", "/t/p/_zorder_1", isDone)
+        .getMessage
+    for (way <- Seq("_done", "RECOVER LAYOUT", "_old_", "remove token", "remove it")) {
+      assert(!advice(isDone = true).contains(way))
+    }
+    assert(advice(isDone = false).contains("_old_"))
+  }
+
   // some new files are visible; all are, and only the token is left; some replaced files are hidden
   for ((k, tags) <- Seq(5 -> Nil, 8 -> Nil, 2 -> Seq(Slow)))
     test(
@@ -203,6 +220,8 @@ class LostTokenSuite extends FaultyTables with Steps {
         assert(killedAt(k)(isPublishing)(sql(statement(dir)).collect())._2)
         val copy = new File(s"$dir.copy")
         FileUtils.copyDirectory(dir, copy, true)
+        val whole = new File(s"$dir.whole")
+        FileUtils.copyDirectory(dir, whole, true)
         sql(s"RECOVER LAYOUT '$dir'").collect()
         dir.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.forceDelete)
         copy.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.moveToDirectory(
@@ -216,7 +235,7 @@ class LostTokenSuite extends FaultyTables with Steps {
             s"OPTIMIZE '$dir' FULL ZORDER BY b DRY RUN",
             s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
             s"RECOVER LAYOUT '$dir'")) {
-          fails("ZORDER_RECORD_LOST", "part-zorder-", "_1_done")(sql(statement).collect())
+          fails("ZORDER_RECORD_LOST", "part-zorder-", "is done")(sql(statement).collect())
           assert(userFiles(dir) === before, statement)
         }
         fails("ZORDER_UNDO_REFUSED", "half published")(sql(s"UNDO LAYOUT '$dir'").collect())
@@ -224,7 +243,7 @@ class LostTokenSuite extends FaultyTables with Steps {
         val warning = sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning")
         assert(warning.contains("is done") && warning.contains("_zorder_"), warning)
         // as the error says
-        assert(new File(dir, "_zorder/_commits/_1_done").delete())
+        restore(whole, dir)
         sql(s"RECOVER LAYOUT '$dir'").collect()
         assert(withoutExtension(bag(read(dir))) === expected)
         optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
@@ -239,14 +258,17 @@ class LostTokenSuite extends FaultyTables with Steps {
       assert(killedAt(0)((o, p) => o == "rename" && p.toString.contains("p=1/part-0"))(
         sql(statement(dir)).collect())._2)
       val (home, away) = (new File(dir, "p=1"), new File(dir.getParentFile, "away"))
+      val whole = new File(s"$dir.whole")
+      FileUtils.copyDirectory(dir, whole, true)
       assert(token(home).isDefined && home.renameTo(away))
       fails("ZORDER_PUBLISH_CONFLICT")(sql(s"RECOVER LAYOUT '$dir'").collect())
       assert(away.renameTo(home))
       assert(bag(read(dir)) === expected)
-      fails("ZORDER_RECORD_LOST", "p=1", "_1_done")(sql(s"RECOVER LAYOUT '$dir'").collect())
-      fails("ZORDER_RECORD_LOST", "p=1", "_1_done")(
+      fails("ZORDER_RECORD_LOST", "p=1", "is done")(sql(s"RECOVER LAYOUT '$dir'").collect())
+      fails("ZORDER_RECORD_LOST", "p=1", "is done")(
         sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect())
-      assert(new File(dir, "_zorder/_commits/_1_done").delete())
+      // as the error says
+      restore(whole, dir)
       sql(s"RECOVER LAYOUT '$dir'").collect()
       assert(withoutExtension(bag(read(dir))) === expected)
       sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
