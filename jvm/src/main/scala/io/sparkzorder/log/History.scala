@@ -88,7 +88,11 @@ private[sparkzorder] final class FolderHistory(
       val names = live.map(_._1.name).toSet
       val (same, others) = again.partition(n => replaced(n).is(listed(n)))
       val returned =
-        if (gone.isEmpty) same else same.filter(n => hasRowsOf(n, listed(n).getLen, there))
+        if (gone.isEmpty) same
+        else {
+          val made = ancestors(there.map(_._2.known.number).toSet)
+          same.filter(n => made(n -> listed(n).getLen))
+        }
       val (read, leftOut) = returned.partition(isRead)
       Seq(
         (leftOut, Returned(path, _: Seq[String], _: String)),
@@ -105,16 +109,28 @@ private[sparkzorder] final class FolderHistory(
   def namesAgain(listed: Map[String, FileStatus]): Seq[String] =
     listed.keys.filter(replaced.contains).toSeq.sorted
 
-  /** True if one of some live files may have rows of a replaced file: a run made it from that file, directly or not. */
-  private def hasRowsOf(name: String, length: Long, files: Seq[(Added, Step)]): Boolean = {
-    var family = Set(name -> length)
-    val makers = steps.filter { s =>
-      val isOne = s.change.replaced.exists(r => family(r.name -> r.length))
-      if (isOne) family ++= s.change.added.map(a => a.name -> a.length)
-      isOne
-    }.map(_.known.number).toSet
-    files.exists { case (_, step) => makers(step.known.number) }
-  }
+  // the answer stays right, because the steps of this object do not change
+  @volatile private var lastAncestors: Option[(Set[Long], Set[(String, Long)])] = None
+
+  /**
+   * The replaced files, by name and length, whose rows may be in files that some steps added: the steps were made from
+   * these files, directly or not. Each query with an old listing asks this for the same steps, so the last answer is
+   * kept.
+   *
+   * @param numbers the numbers of the records of the steps
+   */
+  private def ancestors(numbers: Set[Long]): Set[(String, Long)] =
+    lastAncestors.collect { case (`numbers`, files) => files }.getOrElse {
+      val files = mutable.HashSet.empty[(String, Long)]
+      // from the last step to the first one, so that one pass is enough for a chain of any length
+      steps.reverseIterator.foreach { s =>
+        if (numbers(s.known.number) || s.change.added.exists(a => files(a.name -> a.length)))
+          files ++= s.change.replaced.map(r => r.name -> r.length)
+      }
+      val found = files.toSet
+      lastAncestors = Some(numbers -> found)
+      found
+    }
 
   private def isListed(listed: Map[String, FileStatus], a: Added): Boolean =
     listed.get(a.name).exists(_.getLen == a.length)
