@@ -140,6 +140,9 @@ private[snapshot] object UnfinishedRun {
    * the folder comes from a copy that was made during the publish, and the records come from a later time. The new
    * files count there, wherever they are, so the change is under way. As a rule there is no such run: a listing from
    * during a publish shows a token, but the folder has none after the run.
+   *
+   * Without the hidden directory of the run, no new file is hidden. Then the run counts as published, because a missing
+   * file of a published run is searched for once, and one of a run under way at every query.
    */
   def settledSteps(
       state: StateDirectory,
@@ -150,8 +153,10 @@ private[snapshot] object UnfinishedRun {
     if (tokens.isEmpty) (history.steps, Map.empty)
     else {
       val runs = tokens.filter(present.in(history.path).contains).map(TokenFile.runOf)
-      val half = history.steps.map(_.known).filter(k => runs(k.record.run))
-        .map(k => k -> new UnfinishedRun(state, k, isDone = false, present)).toMap
+      val half = history.steps.filter { s =>
+        val run = s.known.record.run
+        runs(run) && present.in(state.own(s.change.folder, run)).nonEmpty
+      }.map(s => s.known -> new UnfinishedRun(state, s.known, isDone = false, present)).toMap
       (history.steps.map(s => s.copy(underWay = half.contains(s.known))), half)
     }
   }

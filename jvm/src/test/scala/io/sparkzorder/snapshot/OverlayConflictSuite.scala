@@ -59,6 +59,32 @@ class OverlayConflictSuite extends OverlayTableBase with Steps {
     }
   }
 
+  test("a token without the hidden directory of its done run costs no search at every query") {
+    withTable { (dir, state) =>
+      val names = (0 until 50).map(i => s"p=$i")
+      publish(
+        dir,
+        state,
+        1,
+        stage(dir, state, "run", names.map(_ -> ((Seq("a"), Seq("n1", "n2")))).toMap))
+      // as a backup restores it that was made during the publish, and that leaves hidden names out
+      put(dir, s"p=7/${RunFolder.tokenName(run, ".parquet")}", "")
+      assert(new File(dir, "p=7/n2").delete())
+      FileUtils.deleteDirectory(new File(dir, s"p=7/_zorder_$run"))
+      val reader = stateOf(dir, "counting")
+      val looks = (1 to 3).map { _ =>
+        val listing = new Listing(dir, reader, names)
+        val calls = new AtomicInteger
+        FaultyFileSystem.withHook { (_, path) =>
+          if (path.toString.contains("/p=")) calls.incrementAndGet()
+          ()
+        }(assert(listing.read(reader)("p=7") === Some(Set("new n1"))))
+        calls.get
+      }
+      assert(looks.head >= 50 && looks.tail.forall(_ < 10), looks)
+    }
+  }
+
   test("the published folder keeps its rows when the run's directory is removed from it") {
     withConflict { (dir, state, listings) =>
       val expected = after + ("p=1" -> Option(Set("old p=1/a")))
