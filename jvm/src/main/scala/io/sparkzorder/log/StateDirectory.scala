@@ -48,6 +48,13 @@ private[sparkzorder] final class StateDirectory(
   private[sparkzorder] def hidden(folder: String, run: String): Seq[Path] =
     Seq(own(folder, run), closed(folder, run))
 
+  /**
+   * True if this user may not enter a folder. On local disk, what lies in such a folder looks as if it did not exist.
+   * Other file systems say that they deny the access.
+   */
+  private[sparkzorder] def isClosed(folder: String): Boolean =
+    RawFiles.isLocal(fs) && RawFiles.isClosed(this.folder(folder), root)
+
   /** The name to which a run renames its token and back before its commit, to try whether it may rename files. */
   private[sparkzorder] def trial(folder: String, run: String): Path =
     links.require(Paths.child(this.folder(folder), s"${RunFolder.directory(run)}_trial"))

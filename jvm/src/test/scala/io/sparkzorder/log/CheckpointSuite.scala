@@ -3,15 +3,16 @@
 
 package io.sparkzorder.log
 
-import java.io.{File, IOException}
+import java.io.{File, FileNotFoundException, IOException}
 
 import scala.util.Random
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.security.AccessControlException
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.FaultyFileSystem
-import io.sparkzorder.log.publish.LiveFacts
+import io.sparkzorder.log.publish.{Checkpoints, LiveFacts}
 
 /** Checkpoints: what they keep, what they cost, and what of a checkpoint counts for nothing. */
 class CheckpointSuite extends CheckpointTestBase {
@@ -411,6 +412,22 @@ class CheckpointSuite extends CheckpointTestBase {
       // a later run of this folder has replaced files whose only copy run 1 may keep
       new Intents(state).write(Intent(id("run 1"), Seq("p=1")))
       checkpoints(state)
+      assert(added(read(state)).sorted === (1 to 1100).map(n => s"f$n").sorted)
+    }
+  }
+
+  test("files of a folder that this user may not enter or list are not forgotten") {
+    for (isClosed <- Seq(true, false)) withScheme("faulty") { (dir, state) =>
+      put(dir, "p=1/f1000", "x")
+      published(dir, addingRuns)
+      FaultyFileSystem.withHook { (operation, path) =>
+        // a closed folder of local disk looks as if it did not exist
+        if (operation == "list" && path.getName == "p=1")
+          throw (if (isClosed) new FileNotFoundException(path.toString)
+                 else new AccessControlException(path.toString))
+      }(new Checkpoints(state, System.currentTimeMillis(), f => isClosed && f == "p=1")
+        .writeIfDue())
+      assert(checkpointFiles(dir) === Seq(1090L))
       assert(added(read(state)).sorted === (1 to 1100).map(n => s"f$n").sorted)
     }
   }

@@ -23,8 +23,15 @@ import io.sparkzorder.util.{Directories, ExclusiveFile, FileMove, ManyFiles}
  * ([[Leftovers.temporary]]).
  *
  * @param nowMs the present time in milliseconds since 1970
+ * @param isClosed true for a folder that this user may not enter; tests replace it, because root may enter every folder
  */
-private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long) extends Logging {
+private[sparkzorder] final class Checkpoints(
+    state: StateDirectory,
+    nowMs: Long,
+    isClosed: String => Boolean)
+    extends Logging {
+  def this(state: StateDirectory, nowMs: Long) = this(state, nowMs, state.isClosed(_))
+
   private val fs = state.fs
 
   /**
@@ -121,7 +128,8 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
   /**
    * Lists the folders with added files, and forgets the files that another program has removed. In a folder where an
    * earlier run still keeps replaced files, nothing is forgotten: a removed file may be the reason why [[Evidence]]
-   * finds that the replaced files are the only copy of rows.
+   * finds that the replaced files are the only copy of rows. Nor in a folder that this user may not enter or list: its
+   * files are not removed, but another user's.
    *
    * @return false if a run was under way, so that files were perhaps hidden; then nothing is forgotten
    */
@@ -129,11 +137,19 @@ private[sparkzorder] final class Checkpoints(state: StateDirectory, nowMs: Long)
     log.open.forall(_.isDone) && {
       val keeping = new Intents(state).all().flatMap(_._2.folders).toSet
       val names = ManyFiles.map(facts.folders.filterNot(keeping).toSeq) { folder =>
-        folder -> state.files(state.folder(folder)).filter(_.isFile).map(_.getPath.getName).toSet
+        folder -> namesIn(folder)
       }.toMap
       val same = new CommitLogReader(state).ids() == log.ids
-      if (same) facts.retain((folder, name) => keeping(folder) || names(folder).contains(name))
+      if (same) facts.retain((folder, name) => names.getOrElse(folder, None).forall(_(name)))
       same
+    }
+
+  /** The names of the files of a folder; None if this user may not see them. */
+  private def namesIn(folder: String): Option[Set[String]] =
+    if (isClosed(folder)) None
+    else {
+      try Some(state.files(state.folder(folder)).filter(_.isFile).map(_.getPath.getName).toSet)
+      catch { case e if Directories.isDenied(e) => None }
     }
 
   /**

@@ -8,7 +8,7 @@ import java.io.FileNotFoundException
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log._
-import io.sparkzorder.util.{Directories, ManyFiles, RawFiles}
+import io.sparkzorder.util.{Directories, ManyFiles}
 
 /**
  * Finds the files that runs keep only for a while, and decides whether they may be removed. This class changes
@@ -176,8 +176,7 @@ private[sparkzorder] final class Leftovers(
       kind: Leftover.Kind,
       intent: Intent): Seq[Option[Seq[(String, Leftover)]]] =
     ManyFiles.map(intent.folders) { f =>
-      // on local disk, what lies in a directory that this user may not enter looks as if it did not exist
-      if (RawFiles.isLocal(state.fs) && RawFiles.isClosed(state.folder(f), state.root)) None
+      if (state.isClosed(f)) None
       else ifOpen(state.hidden(f, intent.run).flatMap(directory(kind, _, intent.run)).map(f -> _))
     }
 
