@@ -124,7 +124,7 @@ private[sparkzorder] final class Leftovers(
     found.filterNot { case (run, folder, _) =>
       unfinished(run) || isOfOther(run, folder)
     }.flatMap { case (run, folder, path) =>
-      directory(kindOf(run, folder, path, mayCommit(run)), path, run)
+      kindOf(run, folder, path, mayCommit(run)).flatMap(directory(_, path, run))
     }
   }
 
@@ -133,19 +133,23 @@ private[sparkzorder] final class Leftovers(
     TableLog.read(state).all.map(_._2).filter(_.commitsRun).map(_.run)
       .filter(log.commitOf(_).isEmpty).toSet
 
+  /**
+   * None for files that nobody needs but a run that may still commit, such as an UNDO: they are no leftover before an
+   * abort has ended the run. Nobody may be told that they are the only copy of rows.
+   */
   private def kindOf(
       run: String,
       folder: String,
       path: Path,
-      mayCommit: Boolean): Leftover.Kind = {
+      mayCommit: Boolean): Option[Leftover.Kind] = {
     val number = log.commitOf(run)
-    def isOpen = number.isEmpty && mayCommit
-    if (number.exists(state.hasConflict)) Leftover.Conflict
-    else if (number.flatMap(log.record).exists(_.makesShadow)) Leftover.Shadow
-    else if (!isOpen && copyIn(path, run).exists(r =>
-        evidence.holds(folder, r.changes.head, number.getOrElse(0L)))) Leftover.Retained
-    else if (number.isEmpty && !hasOld(path)) Leftover.Staged
-    else Leftover.Unproven
+    def isProven = copyIn(path, run).exists(r =>
+      evidence.holds(folder, r.changes.head, number.getOrElse(0L)))
+    if (number.exists(state.hasConflict)) Some(Leftover.Conflict)
+    else if (number.flatMap(log.record).exists(_.makesShadow)) Some(Leftover.Shadow)
+    else if (isProven) Some(Leftover.Retained).filterNot(_ => number.isEmpty && mayCommit)
+    else if (number.isEmpty && !hasOld(path)) Some(Leftover.Staged)
+    else Some(Leftover.Unproven)
   }
 
   /** True if the files that a run replaced in a folder may be removed. */
