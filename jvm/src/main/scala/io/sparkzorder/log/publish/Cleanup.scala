@@ -63,7 +63,8 @@ private[sparkzorder] final class Cleanup(state: StateDirectory, user: String) ex
       state.hidden(f, intent.run).exists(state.fs.exists)).contains(true)
     if (!hasFiles) {
       intents.remove(intent.run)
-      if (hasFiles) intents.write(intent)
+      // writing the intent must not create the directory of a dropped table again
+      if (hasFiles && state.fs.exists(state.commits)) intents.write(intent)
     }
   }
 
