@@ -98,7 +98,8 @@ private[sparkzorder] class RewriteRunner(
     catch {
       case e: Throwable =>
         val told = e match {
-          case z: ZOrderException if committed > 0 => z.besides(committed)
+          // INTO removes what it has written
+          case z: ZOrderException if committed > 0 && !format.isCopy => z.besides(committed)
           case other => other
         }
         if (!clauses.dryRun) format.abandon(told)

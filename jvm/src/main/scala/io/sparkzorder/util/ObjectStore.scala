@@ -185,7 +185,7 @@ private[util] object StoreAnswer {
   private val Refusals = Set(409, 412)
   private val Denied = 403
   // GCS answers 403 also to a user who has asked too often
-  private val TooOften = "(?i)rateLimit|quota".r
+  private val TooOften = "\\b(rateLimitExceeded|userRateLimitExceeded|quotaExceeded)\\b".r
   private val Getters = Seq("statusCode", "getStatusCode", "getHttpStatusCode", "getCode")
   private val MaxCauses = 20
 

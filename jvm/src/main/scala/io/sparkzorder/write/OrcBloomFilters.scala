@@ -85,7 +85,8 @@ private[sparkzorder] object OrcBloomFilters {
     t.getCategory != Category.FLOAT && t.getCategory != Category.DOUBLE &&
       t.getFullFieldName.matches("\\w+(\\.\\w+)*") && isInStructs(t)
 
+  // a dot inside of a name cannot be told from the dot before a field
   private def isInStructs(t: TypeDescription): Boolean =
-    Iterator.iterate(t.getParent)(_.getParent).takeWhile(_ != null)
-      .forall(_.getCategory == Category.STRUCT)
+    Iterator.iterate(t.getParent)(_.getParent).takeWhile(_ != null).forall(p =>
+      p.getCategory == Category.STRUCT && !p.getFieldNames.asScala.exists(_.contains('.')))
 }

@@ -127,8 +127,8 @@ private[iceberg] object IcebergFile {
     ZOrderErrors.unsupportedTable(
       table,
       s"an Iceberg table that lists the data file $path more than once, so that readers return its rows more than once",
-      "If the rows are to be in the table once, roll back to the snapshot before the last entry " +
-        "(rollback_to_snapshot). If they are to stay as readers see them, write them anew with INSERT OVERWRITE. " +
+      "If the rows are to be in the table once, and no later commit is wanted, roll back to the snapshot before the " +
+        "last entry (rollback_to_snapshot). If they are to stay as readers see them, or if there are later commits, write the rows anew with INSERT OVERWRITE. " +
         "Then run the statement again.")
 }
 

@@ -142,7 +142,7 @@ private[sparkzorder] object FooterReader {
       conf: Configuration,
       format: DataFormat): IndexedSeq[Try[ScannedFile]] = {
     val read = footers(format, conf)
-    SparkPrivate.inParallel(files)(f => Try(read(f))).toIndexedSeq
+    SparkPrivate.inParallel(files)(f => SparkPrivate.caught(read(f))).toIndexedSeq
   }
 
   /**

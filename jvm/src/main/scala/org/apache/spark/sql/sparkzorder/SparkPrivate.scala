@@ -3,7 +3,7 @@
 
 package org.apache.spark.sql.sparkzorder
 
-import scala.util.{Failure, Try}
+import scala.util.{Failure, Success, Try}
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.catalyst.InternalRow
@@ -56,11 +56,13 @@ object SparkPrivate {
   /** True for `spark_catalog`, which is backed by the session's catalog of tables. */
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
-  // A fatal error would end the thread, and `parmap` would wait for its result for ever. A class of another version on the
-  // class path is such an error.
-  private def caught[B](body: => B): Try[B] =
-    try Try(body)
-    catch { case e: LinkageError => Failure(e) }
+  /**
+   * The result of a call, or its error, also a fatal one. In [[inParallel]], a fatal error such as that of a class of another
+   * version on the class path would end the thread, and nobody would get a result.
+   */
+  def caught[B](body: => B): Try[B] =
+    try Success(body)
+    catch { case e: Throwable => Failure(e) }
 
   /**
    * Reads footers of files: applies `f` to all items in parallel and keeps their order. If calls of `f` fail,
