@@ -10,7 +10,7 @@ import org.apache.hadoop.fs.{FileStatus, Path}
 
 import io.sparkzorder.log.{Added, Replaced, Shadows, StateDirectory, Step}
 import io.sparkzorder.table.{DataFile, TableFiles, TableLister}
-import io.sparkzorder.util.{ManyFiles, ModificationTimes}
+import io.sparkzorder.util.{Directories, ManyFiles, ModificationTimes}
 
 /**
  * A file of a folder that readers of the table read.
@@ -159,15 +159,21 @@ private[sparkzorder] object Shadowed {
       }.toMap
     }
 
-  /** The hidden files that readers read now. */
-  def inUse(state: StateDirectory, shadows: Shadows): Set[Path] = {
+  /** The hidden files that readers read now, and the folders that this user may not list. */
+  def inUse(state: StateDirectory, shadows: Shadows): (Set[Path], Set[String]) = {
     val present = new PresentFiles(state)
-    ManyFiles.map(shadows.folders.toSeq) { case (name, steps) =>
+    def used(name: String, steps: IndexedSeq[Step]): Seq[Path] = {
       val visible = state.byName(state.folder(name)).filter(f => TableLister.isData(f._2))
       def place(step: Step, a: Added) = new Path(state.own(name, step.known.record.run), a.staged)
       new FolderShadow(steps, isThere(shadows, state, name, present)).over(visible).toSeq
         .flatMap(_.values.flatMap(_.shadow.map { case (step, a) => place(step, a) }))
-    }.flatten.toSet
+    }
+    val found = ManyFiles.map(shadows.folders.toSeq) { case (name, steps) =>
+      val isClosed = Directories.isClosed(state.fs, state.folder(name))
+      try if (isClosed) Left(name) else Right(used(name, steps))
+      catch { case e if Directories.isDenied(e) => Left(name) }
+    }
+    (found.flatMap(_.getOrElse(Nil)).toSet, found.flatMap(_.left.toOption).toSet)
   }
 
   /**

@@ -363,6 +363,35 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
+  test("VACUUM tells readers of each folder before it removes the files there") {
+    withTableDir { dir =>
+      write(shuffled(1000, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      def optimize(where: String): Unit = {
+        sql(s"OPTIMIZE '$dir' $where FULL ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, 6)}, " +
+          "'retention' '0h')").collect()
+        ()
+      }
+      optimize("")
+      // the second run replaces the hidden files of one folder, so a record speaks of that folder
+      optimize("WHERE p = 1")
+      def in(p: Int) = hidden(new File(dir, s"p=$p"), "_new_").size
+      val (first, both) = (in(0), in(1))
+      assert(new File(dir, s"p=0/${dataFiles(dir).find(_.folder == "p=0").get.name}").delete())
+      def vacuum(more: String) =
+        sql(s"VACUUM LAYOUT '$dir' $more").collect().map(_.getAs[Boolean]("removed")).toSeq
+      assert(vacuum("DRY RUN") === Seq(false, true))
+      assert(vacuum("") === Seq(false, true))
+      assert(in(0) === first && in(1) < both && in(1) > 0)
+      sameRows(dir)
+      assert(vacuum("") === Seq(true))
+      assert(in(0) === 0 && in(1) > 0)
+      sameRows(dir)
+      // the retention of the undone run, not of the settings now
+      val until = sql(s"UNDO LAYOUT '$dir'").head().getAs[java.sql.Timestamp]("retainedUntil")
+      assert(until.getTime <= System.currentTimeMillis())
+    }
+  }
+
   test("a note of a run that somebody deletes: VACUUM keeps the files that are read") {
     withTableDir { dir =>
       write(shuffled(1000, 2), dir)

@@ -44,6 +44,7 @@ private[sparkzorder] case object UndoLayout extends TableAction {
   /**
    * @param added the lengths of the files that come back
    * @param removed the lengths of the files that go
+   * @param retainMs how long VACUUM LAYOUT keeps the files that go, counted from now
    */
   private[history] def row(
       path: String,
@@ -85,7 +86,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     table.check()
     val retainMs = table.settings(Settings.Retention)
     val (_, last) = toUndo(TableLog.read(state))
-    if (last.makesShadow) table.exchanging(abandon(last, retainMs))
+    if (last.makesShadow) table.exchanging(abandon(last))
     else {
       table.checkInPlace()
       table.exchanging(undo(retainMs))
@@ -96,7 +97,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
    * Undoes a run in shadow mode by a record of the kind `abandon`. No file is moved, because the old files are still
    * in their places.
    */
-  private def abandon(shadow: Record, retainMs: Long): Row = {
+  private def abandon(shadow: Record): Row = {
     TrustedStores.require(target.name, state)
     val marker = Record.marker(Record.Abandon, shadow.run, user)
     // a run that was committed meanwhile may build on the shadow
@@ -109,7 +110,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       added = shadow.replaced.map(_.length),
       removed = shadow.added.map(_.length),
       shadow.added.map(_.rows).sum,
-      retainMs)
+      // VACUUM LAYOUT counts the retention of the shadow from this marker on
+      shadow.retainMs)
   }
 
   private def undo(retainMs: Long): Row = {
@@ -117,6 +119,11 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
     table.rollForward()
     val log = TableLog.read(state)
     val (number, undone) = toUndo(log)
+    // another statement may have committed a shadow since this statement began
+    if (undone.makesShadow) abandon(undone) else undo(log, number, undone, retainMs)
+  }
+
+  private def undo(log: TableLog, number: Long, undone: Record, retainMs: Long): Row = {
     val rows = rowsOf(number, undone)
     val folders = undone.changes.map(_.folder)
     val claim = new UndoClaim(state, undone.run, runId, user)
@@ -130,7 +137,9 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
         .commit(record, () => requirePossible(claimed), log.last)
       logInfo(s"undo of run ${undone.run} on ${target.name} committed as record $committed")
       table.publish(committed, record)
-      claim.settle()
+      // the undo is done: an error would make the user repeat the statement, and so undo one run more
+      try claim.settle()
+      catch { case NonFatal(e) => logWarning("what other undos have left could not be removed", e) }
       IndexUpdate.recovered(session, state, Seq(record), target)
       UndoLayout.row(
         table.root.toString,

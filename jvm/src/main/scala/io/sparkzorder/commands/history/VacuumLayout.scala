@@ -60,17 +60,23 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val cleanup = new Cleanup(table.state, user)
     if (!dryRun) TrustedStores.require(target.name, table.state)
     val atOnce = hours.contains(0L)
-    // While a run is half published, its inputs are hidden, and a shadow of them seems to be out of use.
-    val shadows = if (failures.nonEmpty) Nil
+    // While a run is half published, its inputs are hidden, and a shadow of them seems to be out of use. A DRY RUN
+    // publishes no run first.
+    val isHalf = if (dryRun) unfinished.nonEmpty else failures.nonEmpty
+    val shadows = if (isHalf) Nil
     else new ShadowCleanup(table, user).expired(hours, nowMs).map { s =>
       val removed =
-        if (dryRun) s.isRemovable(atOnce) else failures.after(false)(s.remove(atOnce))
+        if (dryRun) s.isRemovable(atOnce) else failures.removing(s.remove(atOnce))
       row(s.path, Leftover.Shadow.name, s.files, s.bytes, s.sinceMs, removed)
     }
-    val rows = shadows ++ leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
-      val removed = if (dryRun) !l.kind.stays else failures.after(false)(cleanup.remove(l))
+    def others = leftovers(table, nowMs).filterNot(l => unfinished(l.run)).map { l =>
+      val removed = if (dryRun) !l.kind.stays else failures.removing(cleanup.remove(l))
       row(l.path, l.kind.name, l.files, l.bytes, l.sinceMs, removed)
-    } ++ ofIndex(table) ++ runOnWorkload(table.state, table.conf)
+    }
+    // a failure at files of one kind must not keep the files of the other kinds
+    val rows = shadows ++ failures.after(Seq.empty[Row])(others) ++
+      failures.after(Seq.empty[Row])(ofIndex(table, failures)) ++
+      failures.after(Seq.empty[Row])(ofWorkload(table.state, table.conf, failures))
     failures.throwFirst()
     rows
   }
@@ -85,24 +91,34 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     Row(path.toString, kind, files, bytes, new Timestamp(sinceMs), removed)
 
   /** Removes parts of the index of values that the newest generation of the index does not need. */
-  private def ofIndex(table: TableState): Seq[Row] = {
+  private def ofIndex(table: TableState, failures: LaterFailures): Seq[Row] = {
     val store = new IndexStore(table.state.root, table.conf)
     store.superseded(hours.fold(IndexStore.AbandonedMs)(TimeUnit.HOURS.toMillis)).map { f =>
       val inside = store.filesOf(f)
       val bytes = inside.map(_.getLen).sum
-      val removed = dryRun || store.remove(f)
+      val removed = dryRun || failures.removing(store.remove(f))
       row(f.getPath, "index", inside.size.toLong, bytes, f.getModificationTime, removed)
     }
   }
 
-  /** Removes old files of the recorded workload. With RETAIN 0 HOURS, all files of the workload are removed. */
   override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
+    val failures = new LaterFailures
+    val rows = ofWorkload(state, conf, failures)
+    failures.throwFirst()
+    rows
+  }
+
+  /** Removes old files of the recorded workload. With RETAIN 0 HOURS, all files of the workload are removed. */
+  private def ofWorkload(
+      state: StateDirectory,
+      conf: Configuration,
+      failures: LaterFailures): Seq[Row] = {
     val store = new WorkloadStore(state, conf)
     val all = hours.contains(0L)
     // This driver must forget its workload, or it would write it again. Other drivers notice that their files are gone.
     if (all && !dryRun) WorkloadCapture.forget(state)
     store.expired(WorkloadStore.today, all).map { f =>
-      val removed = dryRun || store.remove(f)
+      val removed = dryRun || failures.removing(store.remove(f))
       row(f.getPath, "workload", 1L, f.getLen, f.getModificationTime, removed)
     }
   }
@@ -154,6 +170,16 @@ private[history] final class LaterFailures extends Logging {
         otherwise
     }
 
+  /** Runs a removal; false if this user may not remove the files, or if the file system fails. */
+  def removing(body: => Boolean): Boolean = after(false) {
+    try body
+    catch {
+      case e if Directories.isDenied(e) =>
+        logInfo(s"this user may not remove some files: $e")
+        false
+    }
+  }
+
   def nonEmpty: Boolean = first.nonEmpty
 
   def throwFirst(): Unit = first.foreach(throw _)
@@ -169,20 +195,31 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
   private val state = table.state
   private val log = TableLog.read(state)
   private val shadows = log.shadows
-  private val inUse: Set[Path] = Shadowed.inUse(state, shadows)
+  // listed after the log was read: if somebody commits a record meanwhile, `announce` removes nothing
+  private val (inUse, closed) = Shadowed.inUse(state, shadows)
   // the number of the last record that this class has read or written
   private var lastSeen = log.last
 
-  /** Unused files of one run in one folder. */
-  private case class UnusedFiles(change: FolderChange, directory: Path, files: Seq[FileStatus])
+  /**
+   * Unused files of one run in one folder.
+   *
+   * @param isAnnounced true when the records already tell readers of each of these files that the file is gone, or
+   *   that a later run has replaced the file
+   * @param sinceMs when the last of these files went out of use
+   */
+  private case class UnusedFiles(
+      change: FolderChange,
+      directory: Path,
+      files: Seq[FileStatus],
+      isAnnounced: Boolean,
+      sinceMs: Long)
 
   /**
-   * The hidden files of one run that no reader reads any more.
+   * Hidden files of one run that no reader reads any more. They are all announced, or none of them is.
    *
    * @param isAll true if these are all hidden files of the run
-   * @param isAnnounced true when the records already tell readers that the files are gone, or that later runs have
-   *   replaced them
-   * @param sinceMs when the files went out of use
+   * @param isAnnounced see [[UnusedFiles]]
+   * @param sinceMs when the last of these files went out of use
    */
   private[history] final class UnusedShadow private[ShadowCleanup] (
       record: Record,
@@ -192,7 +229,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       val sinceMs: Long) {
     def path: Path =
       if (unused.size == 1) unused.head.directory else state.intent(record.run)
-    // of a shadow that no later one replaces, the marker says that the whole shadow is over
+    // if no later shadow replaces this one, the marker ends the whole shadow
     private lazy val isAbandoned = isAll && unused.nonEmpty && replacing(record).isEmpty
     def files: Long = unused.map(_.files.size.toLong).sum
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
@@ -258,29 +295,76 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       known <- shadows.all
       record = known.record
       if withIntent(record.run) || shadows.abandonOf(record.run).isEmpty
-      (isAnnounced, sinceMs) = unusedSince(record)
+      retainMs = hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
       // with RETAIN 0 HOURS no time counts: see `Leftovers.expired`
-      if hours.contains(0L) ||
-        nowMs - sinceMs > hours.fold(record.retainMs)(TimeUnit.HOURS.toMillis)
-      own = ManyFiles.map(record.changes)(c => c -> state.own(c.folder, record.run))
-        .map { case (c, d) => (c, d, state.files(d).filter(_.isFile)) }
-      unused = own.map { case (c, d, files) =>
-        UnusedFiles(c, d, files.filterNot(f => inUse(f.getPath)))
-      }.filter(_.files.nonEmpty)
-      isAll = own.map(_._3.size).sum == unused.map(_.files.size).sum
-      if unused.nonEmpty || isAll && isOver(record) && withIntent(record.run)
-    } yield new UnusedShadow(record, unused, isAll, isAnnounced, sinceMs)
+      isOverSince = (ms: Long) => hours.contains(0L) || nowMs - ms > retainMs
+      // no file of a run goes out of use before the run, so the folders of a new run need not be listed
+      if isOverSince(record.createdMs)
+      own <- ownOf(record).toSeq
+      unused = own.map { case (c, d, files) => unusedIn(record, c, d, files) }
+        .filter(_.files.nonEmpty)
+      all = own.map(_._3.size).sum
+      // files that are only announced now stay, while others of the same run may go
+      group <-
+        if (unused.nonEmpty) {
+          unused.filter(u => isOverSince(u.sinceMs))
+            .groupBy(u => u.isAnnounced || hours.contains(0L)).toSeq.sortBy(_._1).map(_._2)
+        } else if (all == 0 && isOver(record) && withIntent(record.run)) Seq(Nil)
+        else Nil
+    } yield new UnusedShadow(
+      record,
+      group,
+      isAll = group.map(_.files.size).sum == all,
+      isAnnounced = group.forall(_.isAnnounced),
+      sinceMs = group.map(_.sinceMs).foldLeft(record.createdMs)(math.max))
   }
 
   /**
-   * Whether records announce that files of the run are out of use, and since when. At first no record says this of
-   * an inert shadow, so its retention counts from the time of the run. When this retention is over, VACUUM LAYOUT only
+   * The hidden directories of a run with their files. None if this user may not list one of the folders: its files may
+   * be in use, and the other files alone must not be announced as the whole shadow.
+   */
+  private def ownOf(record: Record): Option[Seq[(FolderChange, Path, Seq[FileStatus])]] = {
+    def isClosed(folder: String) =
+      closed(folder) || Directories.isClosed(state.fs, state.folder(folder))
+    try {
+      if (record.changes.exists(c => isClosed(c.folder))) None
+      else {
+        Some(record.changes.map { c =>
+          val own = state.own(c.folder, record.run)
+          (c, own, state.files(own).filter(_.isFile))
+        })
+      }
+    } catch { case e if Directories.isDenied(e) => None }
+  }
+
+  /**
+   * The unused files among the files of a run in a folder. At first no record says of an inert shadow that its files
+   * are out of use, so its retention counts from the time of the run. When this retention is over, VACUUM LAYOUT only
    * announces the deletion. When a second retention is over, VACUUM LAYOUT deletes the files.
    */
-  private def unusedSince(record: Record): (Boolean, Long) = {
-    val markers = shadows.abandonOf(record.run).map(_.record) ++ shadows.expiredOf(record.run)
-    val later = if (markers.nonEmpty) markers else replacing(record)
-    if (later.isEmpty) (false, record.createdMs) else (true, later.map(_.createdMs).max)
+  private def unusedIn(
+      record: Record,
+      change: FolderChange,
+      directory: Path,
+      files: Seq[FileStatus]): UnusedFiles = {
+    val unused = files.filterNot(f => inUse(f.getPath))
+    val names = unused.map(_.getPath.getName).toSet
+    // no reader knows a file that no record names, so nothing need be announced of such a file
+    val since = change.added.filter(a => names(a.staged)).map(unusedSince(record, change.folder, _))
+    val isAnnounced = since.forall(_.isDefined)
+    val announced = if (isAnnounced) since.flatten else Nil
+    val last = announced.foldLeft(record.createdMs)(math.max)
+    UnusedFiles(change, directory, unused, isAnnounced, last)
+  }
+
+  /** When the records told readers that a hidden file is out of use; None if they do not say so yet. */
+  private def unusedSince(record: Record, folder: String, file: Added): Option[Long] = {
+    def named = shadows.expiredOf(record.run).filter(
+      _.changes.exists(c => c.folder == folder && c.added.exists(_.name == file.name)))
+    val markers = shadows.abandonOf(record.run).map(_.record).toSeq ++ named
+    val later =
+      if (markers.nonEmpty) markers else replacers.getOrElse(folder -> file.name, Nil)
+    later.map(_.createdMs).reduceOption(_ max _)
   }
 
   // by folder and name of a file, the records of the shadows that replace it and are not abandoned

@@ -105,6 +105,48 @@ class UndoRaceSuite extends UndoTestBase {
     }
   }
 
+  test("a shadow that is committed while UNDO begins: undone, or a conflict") {
+    withOptimized { (table, _, _) =>
+      val rows = bag(read(table))
+      for (k <- 1 to 5) withCopy(table) { dir =>
+        var left = k
+        val undone = FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "list" && path.getName == "_commits") {
+            left -= 1
+            if (left == 0) FaultyFileSystem.withoutHook {
+              sql(
+                s"OPTIMIZE ${faulty(dir)} FULL ZORDER BY b OPTIONS ('publish' 'shadow')").collect()
+            }
+          }
+        }(Try(sql(s"UNDO LAYOUT ${faulty(dir)}").collect()))
+        undone.failed.foreach(e => assert(e.getMessage.contains("ZORDER_CONFLICT"), s"list $k: $e"))
+        assert(bag(read(dir)) === rows, s"list $k")
+      }
+    }
+  }
+
+  test("an intent of another undo that cannot be removed is no error of an undo that is done") {
+    withOptimized { (table, before, _) =>
+      val undos = new Undos(table)
+      import undos._
+      assert(claim(late).take(folders, () => true))
+      val failing = claim(next)
+      assert(failing.take(folders, () => true))
+      takeLate(from = next)
+      failing.giveBack(folders)
+      assert(new Intents(state).holds(late))
+      var stays = 0
+      FaultyFileSystem.withHook { (operation, path) =>
+        val isIntent = path.getParent.getName == "_runs" && path.getName.contains(late)
+        if (operation == "delete" && isIntent) {
+          stays += 1
+          throw new FaultyFileSystem.Injected(s"$path stays")
+        }
+      }(sql(s"UNDO LAYOUT ${faulty(table)}").collect())
+      assert(stays > 0 && live(table) === before)
+    }
+  }
+
   test("several at once: one undoes the run, the others get a conflict or find nothing") {
     withOptimized { (table, before, _) =>
       val pool = Executors.newFixedThreadPool(3)
