@@ -5,10 +5,15 @@ package io.sparkzorder.commands
 
 import java.io.IOException
 
+import scala.collection.JavaConverters._
+import scala.util.control.NonFatal
+
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
 
+import org.apache.spark.internal.Logging
 import org.apache.spark.sql.{Row, SparkSession}
+import org.apache.spark.sql.catalyst.analysis.ResolvedTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -78,8 +83,12 @@ private[sparkzorder] trait WorkloadAction extends TableAction {
 
   /**
    * @param state the state directory of the table. For a table of another format, the directory has only the workload
+   * @param properties of the table
    */
-  def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row]
+  def runOnWorkload(
+      state: StateDirectory,
+      conf: Configuration,
+      properties: => Map[String, String]): Seq[Row]
 
   /** The command for a table of another format. */
   def command(name: String, location: String): LogicalPlan =
@@ -91,12 +100,14 @@ private[sparkzorder] final case class WorkloadCommand(
     name: String,
     location: String,
     action: WorkloadAction)
-    extends LeafRunnableCommand {
+    extends LeafRunnableCommand
+    with Logging {
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
   override def simpleString(maxFields: Int): String = s"${action.statement} $name"
 
   override def run(session: SparkSession): Seq[Row] = {
-    val conf = SparkLine.session(session).sessionState.newHadoopConf()
+    val user = SparkLine.session(session)
+    val conf = user.sessionState.newHadoopConf()
     val state =
       try new StateDirectory(new Path(location), conf)
       catch {
@@ -106,8 +117,22 @@ private[sparkzorder] final case class WorkloadCommand(
             "Its workload is not recorded.")
       }
     LaterNotes.await()
-    Permissions.named(s"${action.statement} of $name")(action.runOnWorkload(state, conf))
+    Permissions.named(s"${action.statement} of $name")(
+      action.runOnWorkload(state, conf, propertiesIn(user)))
   }
+
+  /** The properties of the table in its catalog; none if the name does not lead to the table there. */
+  private def propertiesIn(session: Session): Map[String, String] =
+    try {
+      val parts = session.sessionState.sqlParser.parseMultipartIdentifier(name)
+      session.sessionState.analyzer.execute(SparkLine.unresolvedTable(parts, action.statement))
+        .collectFirst { case r: ResolvedTable => r.table.properties.asScala.toMap }
+        .getOrElse(Map.empty)
+    } catch {
+      case NonFatal(e) =>
+        logWarning(s"the properties of $name are not known, so no column is left out: $e")
+        Map.empty
+    }
 }
 
 /** The command for an action on a known target. EXPLAIN shows the command and runs nothing. */

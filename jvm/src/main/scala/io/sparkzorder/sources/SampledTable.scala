@@ -15,7 +15,7 @@ import io.sparkzorder.commands.auto.{AutoTable, JudgedFile, JudgedFolder, Layout
 import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.OrderingColumn
-import io.sparkzorder.workload.{LaterNotes, Workload, WorkloadStore}
+import io.sparkzorder.workload.{ExcludedColumns, LaterNotes, Workload, WorkloadStore}
 
 /**
  * A table as AUTO sees it, which chooses ordering columns by the recorded workload. The format lists the files and
@@ -40,7 +40,9 @@ private[sparkzorder] final class SampledTable(
           logWarning(s"the workload of ${format.name} cannot be read: $e")
           None
       }
-    state.fold(Workload(Map.empty))(Workload.sinceChange(_, conf, WorkloadStore.today))
+    val excluded = ExcludedColumns.of(format.properties)
+    state.fold(Workload(Map.empty))(
+      Workload.sinceChange(_, conf, WorkloadStore.today, excluded))
   }
 
   override def inForce: Option[LayoutInForce] =
@@ -60,7 +62,9 @@ private[sparkzorder] final class SampledTable(
     if (folders.exists(_.sample.rows > 0)) {
       val bytes = snapshot.files.map(_.bytes).sum
       val isWhole = !snapshot.isPartitioned && bytes <= settings(Settings.BatchSize)
-      Some(Sampled.of(columns, folders, workload, bytes, isWhole))
+      val known =
+        workload.spelledAs(columns.map(_.parts.head), session.sessionState.conf.resolver)
+      Some(Sampled.of(columns, folders, known, bytes, isWhole))
     } else None
   }
 

@@ -40,8 +40,6 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
   /** The name of the format, such as `iceberg`. */
   def format: String
 
-  def properties: Map[String, String]
-
   /** Settings that the table's own properties imply, by key; any other source overrides them. */
   def defaults: Map[String, String]
 
@@ -115,7 +113,7 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
     override def canOrderBy(names: Seq[Seq[String]]): Boolean = resolved(names).isDefined
 
     override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
-      val known = names.flatMap(n => resolved(Seq(n))).flatten.filter(hasBounds)
+      val known = names.flatMap(n => resolved(Seq(n))).flatten.distinct.filter(hasBounds)
       SnapshotFormat.this.snapshot(known.take(most), None)
     }
 

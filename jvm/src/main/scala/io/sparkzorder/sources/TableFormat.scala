@@ -28,6 +28,8 @@ private[sparkzorder] trait TableFormat {
 
   def location: String
 
+  def properties: Map[String, String]
+
   /** The settings of a statement. */
   def settings(user: Session, options: Map[String, String]): Settings
 

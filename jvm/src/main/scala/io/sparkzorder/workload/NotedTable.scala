@@ -39,11 +39,16 @@ private[workload] final class NotedTable(
   // guarded by the lock of this object
   private var id = UUID.randomUUID().toString
   private var day = today()
+  private var lastNote = today()
   private var sketch = newSketch
   private var changed = false
   // the sketches of days that are over
   private var unwritten = Vector.empty[StoredSketch]
-  private var excluded: String => Boolean = (_: String) => false
+  // all columns that a scan or the catalog has excluded: a scan by path, and a session that still has old properties,
+  // must not put a column back
+  private var excluded = ExcludedColumns.none
+  // finds the properties of the table after scans that named it by its path
+  private var unasked = Option.empty[() => RecordRules]
   // the distributions of the values of columns, estimated from the index that the last scan used
   private[workload] var distributions = Distributions(null, 0, 0.0)
 
@@ -58,32 +63,47 @@ private[workload] final class NotedTable(
    * Notes a scan. Its weight is an estimate of the bytes that it would read if no file were skipped.
    *
    * @param excluded columns that must not be noted
+   * @param rules finds further such columns before the notes are written; None if the scan knew the properties
    * @param listed number of files before skipping, if it is known
    * @param share the share of the bytes of the files that belongs to the columns of the scan
    */
   def note(
       filters: NotedFilters,
-      excluded: String => Boolean,
+      excluded: ExcludedColumns,
+      rules: Option[() => RecordRules],
       listed: Option[Long],
       share: Double): Unit =
     if (!isOff) synchronized {
-      this.excluded = excluded
+      learn(excluded, rules)
       if (distributions.identity != filters.identity) {
         distributions = Distributions.of(filters.identity, filters.files)
       }
-      val use = ScanUse.of(filters.tested, excluded, distributions.of(_, _, filters.files))
+      val use = ScanUse.of(filters.tested, this.excluded, distributions.of(_, _, filters.files))
       val all = math.max(1, distributions.files)
       val ofFiles = listed.fold(1.0)(n => math.min(1.0, n.toDouble / all))
       add(use, distributions.bytes * ofFiles * share)
     }
 
-  def noteUnfiltered(bytes: Double): Unit =
-    if (!isOff) synchronized(add(ScanUse(Sketch.Unskippable, RankBox(Nil), unused = 0), bytes))
+  def noteUnfiltered(
+      excluded: ExcludedColumns,
+      rules: Option[() => RecordRules],
+      bytes: Double): Unit =
+    if (!isOff) synchronized {
+      // the scan itself has no column, but the notes of the day may have one that was excluded meanwhile
+      learn(excluded, rules)
+      add(ScanUse(Sketch.Unskippable, RankBox(Nil), unused = 0), bytes)
+    }
+
+  private def learn(excluded: ExcludedColumns, rules: Option[() => RecordRules]): Unit = {
+    this.excluded ++= excluded
+    unasked = unasked.orElse(rules)
+  }
 
   private def add(use: ScanUse, weight: Double): Unit = {
     endDay()
     sketch.add(use, weight)
     changed = true
+    lastNote = day
   }
 
   private def endDay(): Unit = {
@@ -109,14 +129,40 @@ private[workload] final class NotedTable(
 
   /** Writes what was noted. A scan that is noted meanwhile does not wait for the file. */
   def flush(): Unit = writing.synchronized {
-    take().foreach(write)
+    if (askCatalog()) take().foreach(write)
     val live = synchronized(unwritten.map(_.id).toSet + id)
     written = written.filter { case (of, _) => live(of) }
   }
 
+  /**
+   * Asks the catalog for the properties of a table that was scanned by its path.
+   *
+   * @return false if the catalog does not answer. The notes then wait, because they may name an excluded column
+   */
+  private def askCatalog(): Boolean = isOff || synchronized(unasked).forall { ask =>
+    try {
+      val rules = ask()
+      synchronized {
+        excluded ++= rules.excluded
+        unasked = None
+      }
+      if (rules.isOff) forget()
+      true
+    } catch {
+      case NonFatal(e) =>
+        val _ = endsRecord(e)
+        false
+    }
+  }
+
+  /** True if all notes are written and no scan was noted for a whole day, so that the memory may be freed. */
+  private[workload] def isIdle: Boolean =
+    synchronized(!changed && unwritten.isEmpty && today() - lastNote > 1)
+
   private def take(): Seq[StoredSketch] = synchronized {
     endDay()
-    val taken = unwritten ++ (if (changed) Some(stored()) else None)
+    // a sketch of an earlier day may wait since before a column was excluded
+    val taken = unwritten.map(_.without(excluded)) ++ (if (changed) Some(stored()) else None)
     unwritten = Vector.empty
     changed = false
     taken
@@ -133,7 +179,15 @@ private[workload] final class NotedTable(
     }
   }
 
-  private def failed(notes: StoredSketch, e: Throwable): Unit = {
+  private def failed(notes: StoredSketch, e: Throwable): Unit =
+    if (!endsRecord(e)) synchronized {
+      if (notes.id == id) changed = true
+      // if the day has ended meanwhile, `unwritten` may have a later sketch of the same id, with all scans of `notes`
+      else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
+    }
+
+  /** Counts a failure; true if this driver records the table no more. */
+  private def endsRecord(e: Throwable): Boolean = {
     failures += 1
     logDebug(s"the workload of $root was not written", e)
     if (Directories.isDenied(e) || failures >= MaxFailures) {
@@ -142,11 +196,8 @@ private[workload] final class NotedTable(
       // the message of the error may name a user
       logWarning(s"the workload of $root is not recorded any more by this driver: " +
         e.getClass.getName)
-    } else synchronized {
-      if (notes.id == id) changed = true
-      // if the day has ended meanwhile, `unwritten` may have a later sketch of the same id, with all scans of `notes`
-      else if (!unwritten.exists(_.id == notes.id)) unwritten :+= notes
     }
+    isOff
   }
 
   private def forget(of: String): Unit = {

@@ -40,6 +40,29 @@ private[sparkzorder] final case class Workload(
       .foldLeft(0.0)(math.max)
   }
 
+  /**
+   * The same scans, with the columns in the given spelling. A scan notes the spelling of its relation, and a table of
+   * Hive and a read of its path may differ.
+   */
+  def spelledAs(columns: Seq[String], sameName: (String, String) => Boolean): Workload = {
+    def spelled(name: String) = columns.find(sameName(_, name)).getOrElse(name)
+    val all = templates.toSeq.map { case (t, u) =>
+      // the columns of a template are sorted, and the sides of its boxes have the same order
+      val (uses, places) =
+        t.uses.map(use => use.copy(column = spelled(use.column))).zipWithIndex
+          .sortBy(_._1.column).unzip
+      if (uses == t.uses) t -> u
+      else {
+        Template(uses) -> u.copy(boxes = u.boxes.map { case (b, w) =>
+          RankBox(places.map(b.sides)) -> w
+        })
+      }
+    }
+    copy(templates = all.groupBy(_._1).map { case (t, same) =>
+      t -> TemplateUse.sum(same.map(_._2))
+    })
+  }
+
   /** The columns by which scans can skip files, with the weight of these scans, largest first. */
   def columns: Seq[(String, Double)] =
     templates.toSeq.flatMap { case (t, u) => t.columns.map(_ -> u.weight) }
@@ -57,17 +80,32 @@ private[sparkzorder] object Workload {
   // the queries have changed if the share of a column differs by at least this much
   private val ChangedShare = 0.4
 
-  /** The recorded workload of a table. Scans that this driver has not written yet are written first. */
-  def read(state: StateDirectory, conf: Configuration, today: Long): Workload =
-    of(stored(state, conf, today), today)
+  /**
+   * The recorded workload of a table. Scans that this driver has not written yet are written first.
+   *
+   * @param excluded columns that the workload must not name. Files from before a column was excluded still name it
+   */
+  def read(
+      state: StateDirectory,
+      conf: Configuration,
+      today: Long,
+      excluded: ExcludedColumns): Workload = of(stored(state, conf, today, excluded), today)
 
   /** The same, without the scans before the queries changed. */
-  def sinceChange(state: StateDirectory, conf: Configuration, today: Long): Workload =
-    sinceChange(stored(state, conf, today), today)
+  def sinceChange(
+      state: StateDirectory,
+      conf: Configuration,
+      today: Long,
+      excluded: ExcludedColumns): Workload =
+    sinceChange(stored(state, conf, today, excluded), today)
 
-  private def stored(state: StateDirectory, conf: Configuration, today: Long) = {
+  private def stored(
+      state: StateDirectory,
+      conf: Configuration,
+      today: Long,
+      excluded: ExcludedColumns) = {
     WorkloadCapture.flush(state)
-    new WorkloadStore(state, conf).read(today)
+    new WorkloadStore(state, conf).read(today).map(_.without(excluded))
   }
 
   /**

@@ -13,7 +13,7 @@ import java.util.concurrent.{
   ThreadPoolExecutor,
   TimeUnit
 }
-import java.util.concurrent.atomic.AtomicLong
+import java.util.concurrent.atomic.{AtomicBoolean, AtomicLong}
 
 import scala.collection.JavaConverters._
 import scala.util.Try
@@ -29,7 +29,6 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.{Setting, Settings}
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.NameList
 
 /**
  * Notes the filters of scans in the memory of the driver. The notes are written to the tables every five
@@ -42,6 +41,7 @@ import io.sparkzorder.util.NameList
 private[sparkzorder] object WorkloadCapture extends Logging {
   private val MaxTables = 1000
   private val MinutesBetweenWrites = 5L
+  private val hasWarned = new AtomicBoolean
   private[workload] val tables = new ConcurrentHashMap[Path, NotedTable]
 
   /**
@@ -50,6 +50,7 @@ private[sparkzorder] object WorkloadCapture extends Logging {
    * @param root directory of the table
    * @param filters the filters of the scan
    * @param excluded columns that must not be noted
+   * @param rules finds further such columns before the notes are written; None if the scan knew the properties
    * @param listed number of files before skipping, if it is known
    * @param share the share of the bytes of the files that belongs to the columns of the scan
    */
@@ -57,18 +58,24 @@ private[sparkzorder] object WorkloadCapture extends Logging {
       root: Path,
       conf: => Configuration,
       filters: NotedFilters,
-      excluded: String => Boolean,
+      excluded: ExcludedColumns,
+      rules: Option[() => RecordRules],
       listed: Option[Long],
       share: Double): Unit =
-    noting(root, conf)(_.note(filters, excluded, listed, share))
+    noting(root, conf)(_.note(filters, excluded, rules, listed, share))
 
   /**
    * Notes a scan without filters.
    *
    * @param bytes the size of the columns that the scan reads
    */
-  def noteUnfiltered(root: Path, conf: => Configuration, bytes: Double): Unit =
-    noting(root, conf)(_.noteUnfiltered(bytes))
+  def noteUnfiltered(
+      root: Path,
+      conf: => Configuration,
+      excluded: ExcludedColumns,
+      rules: Option[() => RecordRules],
+      bytes: Double): Unit =
+    noting(root, conf)(_.noteUnfiltered(excluded, rules, bytes))
 
   private def noting(root: Path, conf: => Configuration)(note: NotedTable => Unit): Unit =
     try {
@@ -78,13 +85,24 @@ private[sparkzorder] object WorkloadCapture extends Logging {
 
   private def tableOf(root: Path, conf: => Configuration): Option[NotedTable] =
     Option(tables.get(root)).orElse {
-      if (tables.size >= MaxTables) None
-      else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
+      if (tables.size >= MaxTables) {
+        if (!hasWarned.getAndSet(true)) {
+          logWarning(s"scans of $MaxTables tables are noted, so those of other tables are not")
+        }
+        None
+      } else Some(tables.computeIfAbsent(root, r => new NotedTable(r, conf)))
     }
 
-  /** Writes the notes of all tables since the last write. An error at one table does not stop the others. */
-  def flush(): Unit = tables.values.asScala.foreach { table =>
-    try table.flush()
+  /**
+   * Writes the notes of all tables since the last write, and forgets tables that are not queried any more. An error at
+   * one table does not stop the others.
+   */
+  def flush(): Unit = tables.asScala.toSeq.foreach { case (root, table) =>
+    try {
+      table.flush()
+      // a scan that is noted at this moment is lost, which the record allows
+      if (table.isIdle) tables.remove(root, table)
+    }
     // the timer would end if an error left this method
     catch { case e: Throwable => logWarning(s"a workload was not written: ${e.getClass.getName}") }
   }
@@ -202,18 +220,6 @@ private[sparkzorder] object RecordSettings {
   /** @return None if the value is wrong */
   def valueOf[T](setting: Setting[T], properties: Map[String, String]): Option[T] =
     Try(Settings.resolve(setting, properties)).toOption
-
-  /** Tells which columns must not be noted. */
-  def excluded(
-      properties: Map[String, String],
-      sameName: (String, String) => Boolean): String => Boolean =
-    properties.get(Settings.WorkloadExclude.propertyKey) match {
-      case None => _ => false
-      case Some(text) =>
-        val names =
-          NameList.split(text).map(_.stripPrefix("`").stripSuffix("`").replace("``", "`"))
-        column => names.exists(sameName(_, column))
-    }
 
   /** The share of a scan's columns in the bytes of all columns, estimated from the types of the columns. */
   def columnsShare(read: StructType, all: StructType): Double = {

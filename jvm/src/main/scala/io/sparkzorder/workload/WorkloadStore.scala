@@ -49,10 +49,15 @@ private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Conf
   /**
    * The sketches of the last [[WorkloadStore.KeptDays]] days. A file that cannot be read is ignored. A driver that
    * died while it replaced its file may have left two files for a day; the file with more scans is used.
+   *
+   * @param mostBytes how many bytes are read, the newest files first: who may write into the table must not fill the
+   *   memory of a driver
    */
-  private[workload] def read(today: Long): Seq[StoredSketch] = {
-    val recent = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
+  private[workload] def read(today: Long, mostBytes: Long = MostBytes): Seq[StoredSketch] = {
+    val found = files().filter(f => dayOf(f).exists(d => today - d < KeptDays && d <= today + 1))
       .sortBy(f => (-dayOf(f).get, f.getPath.getName)).take(MaxFiles)
+    val ends = found.map(_.getLen).scanLeft(0L)(_ + _).drop(1)
+    val recent = found.zip(ends).takeWhile(_._2 <= mostBytes).map(_._1)
     val sketches = ManyFiles.map(recent)(sketchOf).flatten
     sketches.groupBy(s => (s.id, s.day)).values.map(_.maxBy(_.count)).toSeq
       .sortBy(s => (s.day, s.id))
@@ -110,6 +115,7 @@ private[sparkzorder] object WorkloadStore {
   /** How many days a file is kept. */
   val KeptDays = 30
   private val MaxFiles = 5000
+  private val MostBytes = 64L * 1024 * 1024
   private val DayMs = 24L * 3600 * 1000
   private val FileName = "_(\\d{1,7})_[0-9a-f-]{36}".r
 
@@ -129,6 +135,16 @@ private[workload] final case class StoredSketch(
 
   /** The number of recorded scans. */
   def count: Long = templates.values.map(_.count).sum
+
+  /** Without the names of excluded columns. The scans still count, as scans that skip no file. */
+  def without(excluded: String => Boolean): StoredSketch = {
+    val (out, kept) = templates.partition(_._1.columns.exists(excluded))
+    if (out.isEmpty) this
+    else {
+      val rest = kept.get(Sketch.Unskippable).toSeq ++ out.values.map(_.copy(boxes = Map.empty))
+      copy(templates = kept.updated(Sketch.Unskippable, TemplateUse.sum(rest)))
+    }
+  }
 }
 
 /**

@@ -36,7 +36,7 @@ import io.sparkzorder.index.WholeGenerations._
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.{HeldListing, ListedDirectory, PrunedListing, ScanListing}
 import io.sparkzorder.table.stats.ColumnStats
-import io.sparkzorder.workload.{NotedFilters, WorkloadCapture}
+import io.sparkzorder.workload.{ExcludedColumns, NotedFilters, WorkloadCapture}
 
 /**
  * How long an index of many files takes to write, load and filter, and its memory, as plain numbers of this
@@ -218,7 +218,8 @@ object SkippingBenchmark {
           root,
           conf,
           NotedFilters.of(Seq(filter)),
-          _ => false,
+          ExcludedColumns.none,
+          None,
           None,
           1.0))._2
     }

@@ -147,6 +147,8 @@ trait FormatAutoTests extends TableOfFormat { this: FormatTestBase =>
       set("zorder.workload.enabled", "false")
       ask(t.where("s = 's1'"))
       assert(workload.map(columnsOf) === Seq(Seq("a" -> "point")))
+      set("zorder.workload.exclude", "A,b")
+      assert(workload.map(columnsOf) === Seq(Nil))
     }
   }
 

@@ -37,7 +37,7 @@ class NotedTableSuite extends AnyFunSuite {
 
   test("a write that fails while a day ends loses no scan") {
     withTable { (table, store, passDays) =>
-      def note(): Unit = table.noteUnfiltered(1.0)
+      def note(): Unit = table.noteUnfiltered(ExcludedColumns.none, None, 1.0)
       note()
       table.flush()
       note()
@@ -61,11 +61,40 @@ class NotedTableSuite extends AnyFunSuite {
     }
   }
 
+  test("a table that no query scans any more is idle when its notes are written") {
+    withTable { (table, store, passDays) =>
+      table.noteUnfiltered(ExcludedColumns.none, None, 1.0)
+      passDays(2)
+      assert(!table.isIdle, "the note is not written")
+      table.flush()
+      assert(table.isIdle)
+      table.noteUnfiltered(ExcludedColumns.none, None, 1.0)
+      table.flush()
+      assert(!table.isIdle, "a scan was noted today")
+      assert(store.read(20002L).size === 2 && store.read(20002L, mostBytes = 1L).isEmpty)
+    }
+  }
+
+  test("a catalog that does not answer: nothing is written until it does") {
+    withTable { (table, store, _) =>
+      var answers = false
+      def rules(): RecordRules =
+        if (answers) RecordRules(isOff = false, ExcludedColumns.none)
+        else throw new java.io.IOException("no catalog")
+      table.noteUnfiltered(ExcludedColumns.none, Some(() => rules()), 1.0)
+      table.flush()
+      assert(store.read(20001L).isEmpty)
+      answers = true
+      table.flush()
+      assert(counts(store) === Map(20000L -> 1L))
+    }
+  }
+
   test("a write that fails after a day has ended loses no scan") {
     withTable { (table, store, passDays) =>
-      table.noteUnfiltered(1.0)
+      table.noteUnfiltered(ExcludedColumns.none, None, 1.0)
       passDays(1)
-      table.noteUnfiltered(1.0)
+      table.noteUnfiltered(ExcludedColumns.none, None, 1.0)
       FaultyFileSystem.failing(0)((o, p) =>
         o == "create" && p.toString.contains(WorkloadStore.Name)) {
         table.flush()

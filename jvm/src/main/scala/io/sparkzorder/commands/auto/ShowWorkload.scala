@@ -12,7 +12,7 @@ import org.apache.spark.sql.types._
 import io.sparkzorder.commands.{TableState, WorkloadAction}
 import io.sparkzorder.log.StateDirectory
 import io.sparkzorder.table.Target
-import io.sparkzorder.workload.{Workload, WorkloadStore}
+import io.sparkzorder.workload.{ExcludedColumns, Workload, WorkloadStore}
 
 /** SHOW WORKLOAD: the recorded scans of a table. The templates that read the most bytes come first. */
 private[sparkzorder] case object ShowWorkload extends WorkloadAction {
@@ -38,11 +38,15 @@ private[sparkzorder] case object ShowWorkload extends WorkloadAction {
   override def run(session: Session, target: Target): Seq[Row] = {
     val table = new TableState(session, target)
     table.check()
-    runOnWorkload(table.state, table.conf)
+    runOnWorkload(table.state, table.conf, table.target.properties)
   }
 
-  override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
-    val workload = Workload.read(state, conf, WorkloadStore.today)
+  override def runOnWorkload(
+      state: StateDirectory,
+      conf: Configuration,
+      properties: => Map[String, String]): Seq[Row] = {
+    val workload =
+      Workload.read(state, conf, WorkloadStore.today, ExcludedColumns.of(properties))
     val all = math.max(1e-9, workload.weight)
     workload.templates.toSeq.sortBy { case (t, u) => (-u.weight, t.columns.mkString(",")) }
       .map { case (t, u) =>

@@ -101,7 +101,10 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     }
   }
 
-  override def runOnWorkload(state: StateDirectory, conf: Configuration): Seq[Row] = {
+  override def runOnWorkload(
+      state: StateDirectory,
+      conf: Configuration,
+      properties: => Map[String, String]): Seq[Row] = {
     val failures = new LaterFailures
     val rows = ofWorkload(state, conf, failures)
     failures.throwFirst()

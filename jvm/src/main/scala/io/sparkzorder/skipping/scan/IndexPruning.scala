@@ -23,6 +23,7 @@ import io.sparkzorder.index.{IndexStore, LoadedIndex}
 import io.sparkzorder.skipping.predicate.{EntryPruner, FilePruner, FilterOnFiles, TableColumns}
 import io.sparkzorder.table.DataFormat
 import io.sparkzorder.util.{JobCancellation, ManyFiles}
+import io.sparkzorder.workload.RecordRules
 
 /**
  * The result of compiling the filters of a query for the index of one table.
@@ -57,6 +58,16 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   @volatile private var recent: List[(Seq[Expression], Seq[IndexUse])] = Nil
 
   private[scan] def properties: Map[String, String] = roots.properties
+
+  /** See [[RecordRules.ofPath]]; None if the scan names a table, whose properties are known. */
+  private[scan] def rulesOfPath(root: Path): Option[() => RecordRules] =
+    if (roots.isNamed) None
+    else {
+      // the catalog is that of the application: a session would be kept in memory until the notes are written
+      val (conf, shared) = (settings.hadoop, settings.session.sharedState)
+      Some(() => RecordRules.ofPath(root, conf, shared.externalCatalog))
+    }
+
   private[scan] def hadoop: Configuration = settings.hadoop
 
   /** @return a pruner of the files; None if every file must be read */

@@ -13,7 +13,6 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.{FileSourceScanExec, SQLExecution}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, PartitionDirectory}
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 import org.apache.spark.util.SerializableConfiguration
@@ -21,7 +20,7 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.conf.RelationConf
 import io.sparkzorder.skipping.predicate.FilterOnFiles
 import io.sparkzorder.table.DataFormat
-import io.sparkzorder.workload.{NotedFilters, RecordSettings, WorkloadCapture}
+import io.sparkzorder.workload.{ExcludedColumns, NotedFilters, RecordSettings, WorkloadCapture}
 
 /**
  * Spark's scan of files, with two additions: it also prunes by filters that get their values at run time, and it
@@ -302,10 +301,16 @@ private[skipping] object ScanRecorder extends Logging {
     try {
       index.indexPruning.filter(p => RecordSettings.isOn(p.properties)).foreach { pruning =>
         val share = RecordSettings.columnsShare(read, index.dataSchema)
+        val excluded = ExcludedColumns.of(pruning.properties)
         if (filters.forall(_.isEmpty)) {
           // the index is not needed for a scan without filters, so it is not loaded
           pruning.tableRoot.foreach { root =>
-            WorkloadCapture.noteUnfiltered(root, pruning.hadoop, bytes * share)
+            WorkloadCapture.noteUnfiltered(
+              root,
+              pruning.hadoop,
+              excluded,
+              pruning.rulesOfPath(root),
+              bytes * share)
           }
         } else {
           pruning.compiledFor(filters).foreach { case (root, compiled) =>
@@ -313,7 +318,8 @@ private[skipping] object ScanRecorder extends Logging {
               root,
               pruning.hadoop,
               NotedFilters.of(compiled),
-              RecordSettings.excluded(pruning.properties, SQLConf.get.resolver),
+              excluded,
+              pruning.rulesOfPath(root),
               listed,
               share)
           }

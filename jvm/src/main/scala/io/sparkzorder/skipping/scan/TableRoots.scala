@@ -25,6 +25,9 @@ import io.sparkzorder.util.ObjectStore
 private[sparkzorder] final class TableRoots(table: Option[CatalogTable], settings: RelationConf) {
   private lazy val conf = settings.hadoop
 
+  /** False for a scan that names directories or files. */
+  def isNamed: Boolean = table.isDefined
+
   /** The properties of the table in the catalog. */
   def properties: Map[String, String] = table.fold(Map.empty[String, String])(_.properties)
 

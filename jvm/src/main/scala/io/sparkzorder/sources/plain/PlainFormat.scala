@@ -49,6 +49,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 
   override def name: String = table.target.name
   override def location: String = table.root.toString
+  override def properties: Map[String, String] = table.target.properties
   override def isCopy: Boolean = into.isDefined
   override def resultPath: String = committer.path
 

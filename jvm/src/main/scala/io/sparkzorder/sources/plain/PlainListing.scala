@@ -59,6 +59,8 @@ private[plain] final class PlainListing(
     val known = inputs(kept, read, _ => table.settings) { schema =>
       names.flatMap(n => Try(resolver.resolve(Seq(n), schema, listed.partitionSchema)).toOption)
         .flatten
+        // the record may have a column in two spellings
+        .distinct
         .filter(c => read.exists(FileRange.ofFooter(c, _, conf.resolver).bounds.isDefined))
         .take(most)
     }

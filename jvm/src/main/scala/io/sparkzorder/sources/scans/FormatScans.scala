@@ -30,7 +30,13 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.skipping.predicate.{FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan.RuntimeFilters
 import io.sparkzorder.sources.{FormatScan, TableFormats}
-import io.sparkzorder.workload.{LaterNotes, NotedFilters, RecordSettings, WorkloadCapture}
+import io.sparkzorder.workload.{
+  ExcludedColumns,
+  LaterNotes,
+  NotedFilters,
+  RecordSettings,
+  WorkloadCapture
+}
 
 /**
  * Records the scans of Delta and Iceberg tables in the workload, after their query has run.
@@ -161,8 +167,9 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
     val share = RecordSettings.columnsShare(read, scan.schema) * scan.share
     val names = found.filters.flatMap(_.references.map(_.name)).toSet
     val known = table.known(names, sqlConf.resolver)
+    val excluded = ExcludedColumns.of(scan.properties)
     if (found.filters.isEmpty) {
-      WorkloadCapture.noteUnfiltered(qualified, conf, known.bytes * share)
+      WorkloadCapture.noteUnfiltered(qualified, conf, excluded, None, known.bytes * share)
     } else {
       val columns = new TableColumns(
         found.output,
@@ -171,9 +178,8 @@ private[sparkzorder] object FormatScans extends AdaptiveSparkPlanHelper with Log
         sqlConf.resolver)
       val tested =
         FilterOnFiles.tested(found.filters, columns, known.content, sqlConf.caseSensitiveAnalysis)
-      val excluded = RecordSettings.excluded(scan.properties, sqlConf.resolver)
       val filters = NotedFilters(known.identity, known.content.files, tested)
-      WorkloadCapture.note(qualified, conf, filters, excluded, None, share)
+      WorkloadCapture.note(qualified, conf, filters, excluded, None, None, share)
     }
   }
 

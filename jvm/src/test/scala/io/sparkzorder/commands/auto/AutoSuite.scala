@@ -33,6 +33,17 @@ class AutoSuite extends AutoTestBase {
     }
   }
 
+  test("a column in two spellings is one column") {
+    withTableDir { dir =>
+      record(dir, "a" -> 60, "A" -> 60)
+      val chosen = reason(auto(dir, size(dir), "DRY RUN"))
+      assert(chosen.startsWith("AUTO chooses (a): 120 of 120"), chosen)
+      // once as the choice, and once in the list of layouts
+      assert(chosen.split("\\(a\\)", -1).length === 3, chosen)
+      assert(!chosen.contains("(a, a"), chosen)
+    }
+  }
+
   test("a second AUTO and a run without ZORDER BY keep the layout", Slow) {
     withTableDir { dir =>
       val files = size(dir)

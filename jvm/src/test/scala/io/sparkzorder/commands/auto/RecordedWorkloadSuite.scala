@@ -94,6 +94,48 @@ class RecordedWorkloadSuite extends AutoTestBase {
     }
   }
 
+  test("an excluded column: no scan of the path notes it, no statement shows it, AUTO leaves it") {
+    withTable("w") {
+      WorkloadCapture.clear()
+      spark.range(0, 40000, 1, 8).selectExpr("id", "pmod(hash(id), 10000) a", "hash(id, 1) b")
+        .write.format("parquet").saveAsTable("w")
+      sql("CREATE ZORDER INDEX ON w")
+      val dir = locationOf("w")
+      def names = sql("SHOW WORKLOAD w").collect().flatMap(columnsOf(_)).map(_._1).toSet
+      def files = new File(dir, "_zorder/_workload").listFiles().map(f =>
+        new String(java.nio.file.Files.readAllBytes(f.toPath))).toSeq
+      withSQLConf(on) {
+        sql("SELECT * FROM w WHERE a = 5").collect()
+        assert(names === Set("a"))
+        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.exclude' = 'A')")
+        // a scan without filters, in a session that compares names with case
+        withSQLConf("spark.sql.caseSensitive" -> "true")(sql("SELECT * FROM w").collect())
+        WorkloadCapture.flush()
+        assert(files.size === 1 && !files.head.contains("\"a\""), files)
+        WorkloadCapture.clear()
+        read(dir).where("a = 6 AND b > 0").collect()
+        WorkloadCapture.flush()
+        assert(files.size === 2 && files.forall(!_.contains("\"a\"")), files)
+        // a file from before the column was excluded
+        record(dir, "a" -> 200)
+        assert(names === Set.empty)
+        read(dir).where("b > 0").collect()
+        assert(names === Set("b"))
+        for (row <- Seq(
+            sql("OPTIMIZE TABLE w ZORDER BY AUTO DRY RUN").head(),
+            auto(dir, size(dir), "DRY RUN")))
+          assert(!reason(row).contains("(a"), row)
+
+        sql("ALTER TABLE w SET TBLPROPERTIES ('zorder.workload.enabled' = 'false')")
+        WorkloadCapture.clear()
+        val before = files.toSet
+        read(dir).where("b = 6").collect()
+        WorkloadCapture.flush()
+        assert(files.toSet === before)
+      }
+    }
+  }
+
   test("a column that is excluded later leaves the record of the day; a wrong property is off") {
     withTable("w", "d") {
       WorkloadCapture.clear()
