@@ -68,14 +68,12 @@ private[sparkzorder] final class LoadedIndex(
     if (parts.isEmpty) None else Some(new IndexedValues(parts, table, loaded))
   }
 
-  private def loaded(part: HeaderValuesPart): LoadedValues =
-    IndexCache(CacheKey.of(generation, IndexCache.Values, part.name), cacheSize)(
-      LoadedValues.read(
-        new Path(generation.file.getPath.getParent, part.name),
-        part,
-        files,
-        conf,
-        cacheSize))
+  private def loaded(part: HeaderValuesPart): OpenValues = {
+    val directory = new Path(generation.file.getPath.getParent, part.name)
+    val values = IndexCache(CacheKey.of(generation, IndexCache.Values, part.name), cacheSize)(
+      LoadedValues.read(directory, part, files, conf))
+    new OpenValues(values, directory, part.name, conf, cacheSize)
+  }
 
   /** If the identities of two objects are equal, both have the same files at the same positions. */
   def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
@@ -176,7 +174,7 @@ private[sparkzorder] final case class FilesOfValues(mayHave: Array[Long], covere
 private[sparkzorder] final class IndexedValues private[index] (
     val parts: Seq[HeaderValuesPart],
     table: => FileTable,
-    load: HeaderValuesPart => LoadedValues) {
+    load: HeaderValuesPart => OpenValues) {
 
   /** The estimated mean number of files that hold a value. */
   def filesOfValue: Double = parts.map(p => p.pairs.toDouble / math.max(1L, p.distinct)).sum
@@ -212,22 +210,45 @@ private[sparkzorder] final class IndexedValues private[index] (
  *   that has no entry of this length and modification time in the index
  * @param directory gives the directory of a shard, from the cache or by reading it
  */
-private[index] final class LoadedValues(
-    part: ValuesPart,
-    val entries: Array[Int],
-    reader: PostingsReader,
-    directory: Int => ShardDirectory)
+private[index] final class LoadedValues(val part: ValuesPart, val entries: Array[Int])
     extends Sized {
+  override def bytes: Long = 4L * entries.length + 100L * part.shards.size
+}
+
+/**
+ * A part as one session reads it. The cache keeps the values alone: the configuration may have the keys of a store, and
+ * the limit of the cache is a setting, so both are those of the session that asks.
+ *
+ * @param directory the directory of the part
+ */
+private[index] final class OpenValues(
+    values: LoadedValues,
+    directory: Path,
+    name: String,
+    conf: Configuration,
+    cacheSize: Long) {
+  import values.part
+  private val reader = new PostingsReader(directory, part, conf)
+
+  def entries: Array[Int] = values.entries
 
   def lookUp(hashes: Long => Array[Long], into: Array[Long]): Unit =
-    reader.lookUp(hashes(part.seed), directory) { file =>
+    reader.lookUp(hashes(part.seed), directoryOf) { file =>
       if (file == part.format.allFiles) entries.foreach(set(into, _))
       else set(into, entries(file))
     }
 
   private def set(words: Array[Long], i: Int): Unit = if (i >= 0) words(i >> 6) |= 1L << i
 
-  override def bytes: Long = 4L * entries.length + 100L * part.shards.size
+  private def directoryOf(shard: Int): ShardDirectory = {
+    val file = part.shards(shard)
+    val key = CacheKey(s"$directory/${file.name}", name, file.length, 0L, IndexCache.Values, "")
+    IndexCache(key, cacheSize)(new CachedDirectory(reader.directoryOf(shard))).directory
+  }
+}
+
+private final class CachedDirectory(val directory: ShardDirectory) extends Sized {
+  override def bytes: Long = 100L + directory.size
 }
 
 private[index] object LoadedValues {
@@ -255,26 +276,13 @@ private[index] object LoadedValues {
       directory: Path,
       named: HeaderValuesPart,
       files: PathLookup,
-      conf: Configuration,
-      cacheSize: Long): LoadedValues = {
+      conf: Configuration): LoadedValues = {
     val part = head(directory, named, conf)
     val known = part.files
     val entries = Array.tabulate(known.size) { i =>
       if (known.covered(i)) files.entryOf(known.paths(i), known.lengths(i), known.modified(i))
       else -1
     }
-    val slim = part.copy(files = CoveredFiles.none)
-    val reader = new PostingsReader(directory, slim, conf)
-    def directoryOf(shard: Int): ShardDirectory = {
-      val file = slim.shards(shard)
-      val key =
-        CacheKey(s"$directory/${file.name}", named.name, file.length, 0L, IndexCache.Values, "")
-      IndexCache(key, cacheSize)(new CachedDirectory(reader.directoryOf(shard))).directory
-    }
-    new LoadedValues(slim, entries, reader, directoryOf)
-  }
-
-  private final class CachedDirectory(val directory: ShardDirectory) extends Sized {
-    override def bytes: Long = 100L + directory.size
+    new LoadedValues(part.copy(files = CoveredFiles.none), entries)
   }
 }

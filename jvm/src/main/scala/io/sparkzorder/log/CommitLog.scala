@@ -10,7 +10,7 @@ import scala.annotation.tailrec
 import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.hadoop.security.{AccessControlException, UserGroupInformation}
+import org.apache.hadoop.security.UserGroupInformation
 
 import org.apache.spark.internal.Logging
 
@@ -352,7 +352,9 @@ private[sparkzorder] final class CommitLogReader(state: StateDirectory) extends 
       case Success(r) => Some(KnownRecord(id.number, r))
       case Failure(_) if !list().records.contains(id -> done) => None
       // another error, such as a timeout, may pass, and a query must not go on as if the run did not exist
-      case Failure(e @ (_: ZOrderException | _: AccessControlException)) if done =>
+      // The log is in memory for all users of this process, so what one user may not read must not be missing in it: a
+      // denial fails below.
+      case Failure(e: ZOrderException) if done =>
         logWarning(s"passing over a finished record that cannot be read: ${e.getMessage}")
         Some(KnownRecord(id.number, null))
       case Failure(e) => state.readable(state.record(id.number))(_ => throw e)

@@ -113,7 +113,7 @@ private object CatalogTables {
  * schemes of its store, such as `s3` for `s3a`. All other paths are only compared as texts, because it would be slow to
  * open the file system of each path.
  */
-private final class SameDirectory(directory: Path, conf: Configuration) {
+private[sparkzorder] final class SameDirectory(directory: Path, conf: Configuration) {
   private val default = FileSystem.getDefaultUri(conf)
   private val own = directory.getFileSystem(conf).makeQualified(directory)
   private val names = Seq(own, resolved(own)).distinct
@@ -125,6 +125,17 @@ private final class SameDirectory(directory: Path, conf: Configuration) {
     (if (isLocal(own) || isLocal(path)) isLocal(own) && names.contains(resolved(path))
      else names.exists(isOne(_, path)) ||
      (isView(path) && !isMounted && names.exists(isOne(_, resolved(path)))))
+  }
+
+  /** True if `path` is this directory or lies in it. Nothing need exist at `path`. */
+  def contains(path: Path): Boolean = {
+    def above(p: Path) = Iterator.iterate(p)(_.getParent).takeWhile(_ != null)
+    // a link may also lead to a folder inside of the directory
+    above(path).exists(p =>
+      is(p) || {
+        val real = resolved(p)
+        real != p && above(real).exists(is)
+      })
   }
 
   /** True for equal paths of one store. */

@@ -19,7 +19,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
-import io.sparkzorder.table.{FileChecks, TableFiles, TargetChecks}
+import io.sparkzorder.table.{FileChecks, SameDirectory, TableFiles, TargetChecks}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
 import io.sparkzorder.write.IntoPlaces
@@ -38,6 +38,8 @@ private[plain] final class Into(
   private val runIds = mutable.ArrayBuffer.empty[String]
   // true when `_SUCCESS` is written, by which readers take the copy as complete; then nothing is removed any more
   private var isMarked = false
+  // true when `_SUCCESS` may be there: the write of a file may fail after the file was made
+  private var mayBeMarked = false
   private lazy val directory = {
     val named = new Path(path)
     new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
@@ -47,8 +49,7 @@ private[plain] final class Into(
     table.check()
     directory.requireEmpty()
     TargetChecks.checkAncestors(directory.fs, directory.root)
-    val above = Iterator.iterate(directory.root)(_.getParent).takeWhile(_ != null)
-    if (above.contains(table.root)) {
+    if (new SameDirectory(table.root, table.conf).contains(directory.root)) {
       throw ZOrderErrors.pathInTable(
         directory.root.toString,
         table.root.toString,
@@ -118,6 +119,7 @@ private[plain] final class Into(
     // file as long as the claim is there. So the claim is removed first, and then the removal is repeated.
     directory.release()
     directory.removeOwn(own, keep = added.map(_.file.path.getName).toSet)
+    mayBeMarked = true
     directory.markSuccess()
     isMarked = true
     if (added.nonEmpty) {
@@ -151,6 +153,8 @@ private[plain] final class Into(
   override def abandon(cause: Throwable): Unit =
     if (runIds.nonEmpty && !isMarked) {
       Try {
+        // first, because a copy whose files are being removed must not look complete
+        if (mayBeMarked) directory.unmark()
         try directory.clearOwn(runIds.toSet)
         finally directory.giveUp()
       }.failed.foreach(cause.addSuppressed)
@@ -266,8 +270,13 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
   }
 
   /** Writes `_SUCCESS`, the marker that Spark leaves after a successful write. */
-  def markSuccess(): Unit =
-    ExclusiveFile.write(fs, new Path(root, "_SUCCESS"), Array.emptyByteArray)
+  def markSuccess(): Unit = ExclusiveFile.write(fs, success, Array.emptyByteArray)
+
+  def unmark(): Unit = {
+    val _ = fs.delete(success, false)
+  }
+
+  private def success: Path = new Path(root, "_SUCCESS")
 }
 
 private object IntoDirectory {

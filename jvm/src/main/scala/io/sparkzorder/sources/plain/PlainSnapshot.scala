@@ -320,7 +320,7 @@ private[plain] final class PredictedEffort(
       s"; about ${math.round(s)} seconds, by the speed of an earlier run"
     }
     s"a run writes $files files in as many tasks, shuffles about ${byteCountToDisplaySize(shuffleBytes)} and " +
-      s"needs about ${byteCountToDisplaySize(inputBytes)} of free space while old and new files are kept" +
+      s"needs about ${byteCountToDisplaySize(inputBytes)} of free space for each replica while old and new files are kept" +
       seconds.getOrElse("")
   }
 

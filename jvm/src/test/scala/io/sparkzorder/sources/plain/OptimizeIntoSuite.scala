@@ -4,6 +4,7 @@
 package io.sparkzorder.sources.plain
 
 import java.io.File
+import java.nio.file.Files
 import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
 import scala.util.Try
@@ -123,6 +124,36 @@ class OptimizeIntoSuite extends FaultyTables {
         assert(failed.head.getMessage.contains("ZORDER_TARGET_NOT_EMPTY"), failed.head)
         assert(bag(read(new File(base, "copy"))) === bag(read(dir)))
       } finally pool.shutdown()
+    }
+  }
+
+  test("INTO refuses a directory in the source that has another name") {
+    withTempDir { base =>
+      val dir = new File(base, "table")
+      write(shuffled(100, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val before = snapshot(dir)
+      def link(name: String, to: File): File =
+        Files.createSymbolicLink(new File(base, name).toPath, to.toPath).toFile
+      val (whole, part) = (link("whole", dir), link("part", new File(dir, "p=1")))
+      for ((source, out) <- Seq(dir -> s"$whole/copy", dir -> s"$part/a/b", whole -> s"$dir/copy"))
+        fails("ZORDER_PATH_IN_TABLE")(sql(s"OPTIMIZE '$source' ZORDER BY a INTO '$out'"))
+      assert(snapshot(dir) === before)
+    }
+  }
+
+  test("an error after _SUCCESS was made: no mark of a copy whose files are removed") {
+    withTempDir { base =>
+      val dir = new File(base, "table")
+      write(shuffled(100, 2), dir)
+      val out = new File(base, "copy")
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "create" && path.getName == "_SUCCESS") {
+          assert(new File(path.toUri.getPath).createNewFile())
+          throw new IllegalStateException("the thread was interrupted")
+        }
+      }(intercept[Exception](
+        sql(s"OPTIMIZE '$dir' ZORDER BY a INTO 'faulty://$out'").collect()))
+      assert(!out.exists())
     }
   }
 

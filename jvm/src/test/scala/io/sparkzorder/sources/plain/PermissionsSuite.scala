@@ -176,6 +176,20 @@ class PermissionsSuite extends FaultyTables {
     }
   }
 
+  test("a finished record that one user may not read: an error, and no harm to the next user") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val expected = readPartition(dir, 0)
+      // no record of the copy is in memory
+      withCopy(dir) { copy =>
+        val denied = denying(_.getName == "_1", Set("open"))(Try(readPartition(copy, 0)))
+        assert(denied.failed.get.getMessage.contains("ZORDER_STATE_UNREADABLE"))
+        assert(readPartition(copy, 0) === expected)
+      }
+    }
+  }
+
   test("a partition that may not be listed: each statement works, or names the permission") {
     withTableDir { dir =>
       partitioned(dir)
@@ -236,6 +250,34 @@ class PermissionsSuite extends FaultyTables {
       assert(kept(0) === 0 && kept(1) > 0)
       sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
       assert(kept(1) === 0 && bag(read(dir)) === expected)
+    }
+  }
+
+  test("a shadow in a partition that may not be listed keeps nothing else from being removed") {
+    withTableDir { dir =>
+      partitioned(dir)
+      val expected = bag(read(dir))
+      sql(s"OPTIMIZE '$dir' WHERE p = 0 ZORDER BY a").collect()
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b OPTIONS ('publish' 'shadow')").collect()
+      def kept = hidden(new File(dir, "p=0"), "_old_").size
+      assert(kept > 0)
+      denying(isBelow("p=1"))(
+        sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
+      assert(kept === 0)
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
+  test("parts of the index that may not be removed: VACUUM removes the rest and says so") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY a").collect()
+      val part = new File(dir, s"_zorder/_index/_v_${java.util.UUID.randomUUID()}")
+      assert(part.mkdir() && part.setLastModified(1000L))
+      val rows = denying(_.getName == part.getName, Set("delete"))(
+        sql(s"VACUUM LAYOUT ${faulty(dir)} RETAIN 0 HOURS").collect())
+      val kinds = rows.map(r => r.getAs[String]("kind") -> r.getAs[Boolean]("removed")).toMap
+      assert(kinds === Map("retained" -> true, "index" -> false))
     }
   }
 
