@@ -51,8 +51,10 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   private val store = new IndexStore(root, conf)
 
   /**
-   * Like [[run]], but an error is only a warning, because the index of bounds works without values.
+   * Like [[run]], but an error is only a warning, because the index of bounds works without values. If the user cancels
+   * CREATE or REFRESH, the statement fails; after a rewrite it does not, because the rewrite is committed.
    *
+   * @param mayRebuild true for CREATE and REFRESH, see [[run]]
    * @return why values are missing; None if no values are missing
    */
   def attempt(mayRebuild: Boolean): Option[String] = {
@@ -62,7 +64,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         missed.headOption.map(f =>
           s"values of ${missed.size} files could not be read and are not in the index, such as $f")
       } catch {
-        case NonFatal(e) =>
+        case NonFatal(e) if !(mayRebuild && JobCancellation.isCauseOf(e)) =>
           logWarning(s"the index of $root does not have the values of all files", e)
           Some("values of some files are not in the index, and REFRESH tries again: " +
             e.getMessage)

@@ -231,8 +231,11 @@ private object FolderSummary {
       case (_: DateLogicalTypeAnnotation, days: Number) =>
         days.longValue >= RebaseDateTime.lastSwitchJulianDay
       case (t: TimestampLogicalTypeAnnotation, value: Number) =>
-        val micros = if (t.getUnit == TimeUnit.MILLIS) 1000L else 1L
-        value.longValue >= RebaseDateTime.lastSwitchJulianTs / micros
+        // no reader converts nanoseconds, and none of them lies before the year 1677
+        t.getUnit == TimeUnit.NANOS || {
+          val micros = if (t.getUnit == TimeUnit.MILLIS) 1000L else 1L
+          value.longValue >= RebaseDateTime.lastSwitchJulianTs / micros
+        }
       case _ => true
     }
 }

@@ -414,6 +414,11 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       assert(rows.head.getAs[Long]("files") === 16)
       assert(rows.head.getAs[Seq[String]]("columns") === Seq("day"))
       assert(rows.head.getAs[String]("reason") === "its values are known when the query runs")
+      withoutDynamic {
+        val off = sql(s"SHOW SKIPPING FOR SELECT * FROM $fact WHERE day = " +
+          s"(SELECT max(day) FROM $days)").collect()
+        assert(off.filter(_.toString.contains("subquery")).forall(!_.getAs[Boolean]("used")))
+      }
     }
   }
 

@@ -57,7 +57,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       case Some(_) if ifNotExists => existing()
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
       case None =>
-        val named = values.map(text =>
+        val ofStatement = values.map(text =>
           IndexUpdate.namesIn(session, text).fold(
             why => throw ZOrderErrors.indexColumnInvalid(text, target.name, why),
             Right(_)))
@@ -66,7 +66,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
             isNew = true,
             fromScratch = true,
             Some(readsInt96),
-            named.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
+            ofStatement.getOrElse(IndexUpdate.declaredValues(session, target.properties)))
         catch {
           case e: ZOrderException if ifNotExists && e.isIndexExists =>
             existing()
@@ -116,15 +116,15 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   /**
    * Writes a new version (a generation) of the index, for the files that are in the table now.
    *
-   * @param named the columns that the statement names; None if it names none
+   * @param columns the columns that the statement names; None if it names none
    * @param isNew true to fail if there is an index. Another statement may have made an index since the check
-   * @param fromScratch true to read every footer again
+   * @param fromScratch true to read every footer again. So does an index that lacks a column that is always indexed
    * @param int96 true to read the values of INT96 columns, false not to; None to do as the index says
    * @param declared the columns whose values are indexed, unless the index has such columns already; Left says why
    *   these columns are not known
    */
   private def build(
-      named: Option[Columns],
+      columns: Option[Columns],
       isNew: Boolean,
       fromScratch: Boolean,
       int96: Option[Boolean] = None,
@@ -143,9 +143,9 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       val had = before.flatMap(_.header.values).toSeq.flatMap(_.columns)
       val values = if (had.isEmpty) declared.getOrElse(Nil) else Nil
       unknownColumns = if (had.isEmpty) declared.left.toOption else None
-      (named.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
+      (columns.toSeq.flatten ++ values).foreach(checkNoPartitionColumn(_, listed))
       val readsInt96 = int96.getOrElse(before.exists(_.header.readsInt96))
-      val chosen = named.orElse(before.flatMap(_.header.chosen))
+      val chosen = columns.orElse(before.flatMap(_.header.chosen))
       val choice = ColumnChoice(chosen, orderingColumns ++ values ++ had.map(Seq(_)))
       val usable = before.filter(b => !fromScratch && covers(b.header, choice.always))
       val (known, gone) =
@@ -155,7 +155,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       val built = phases("footers")(indexBuild(choice, readsInt96).of(missing))
       read = missing.size.toLong
       unreadable = built.unreadable
-      named.foreach(_.foreach(checkColumn(_, built.content, listed)))
+      columns.foreach(_.foreach(checkColumn(_, built.content, listed)))
       // checked only if all footers were read now: the types in the footers of new files alone are not enough
       if (usable.isEmpty) values.foreach(checkValues(_, built.content, listed))
       makeState(hadState, listed)
@@ -165,7 +165,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     val written = store.change(make, int96)
     if (written.isEmpty) {
       throw ZOrderErrors.stateUnreadable(
-        store.generations().head.getPath.toString,
+        store.generations().headOption.fold(root)(_.getPath).toString,
         "the format version of the index is unknown")
     }
     val begun = System.nanoTime()
@@ -206,7 +206,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    */
   private def makeState(had: Boolean, listed: TableFiles): Unit = {
     def isThere = state.fs.exists(if (had) state.home else root)
-    if (!had && listed.files.isEmpty || isThere) state.create()
+    // an empty new table may have no directory yet
+    if ((!had && listed.files.isEmpty) || isThere) state.create()
   }
 
   /**

@@ -162,7 +162,10 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
         Seq(Row(number, scan.table, files, kept, null, Nil, false, null, reason))
       }
     case None =>
-      val files = count(scan.location.listFiles(scan.partitionFilters, scan.dataFilters))
+      // a subquery that prunes partitions has no value before the query runs
+      def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
+      val files =
+        count(scan.location.listFiles(known(scan.partitionFilters), known(scan.dataFilters)))
       val reason = s"not a scan of plain Parquet or ORC files: ${scan.format}"
       Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
   }
@@ -245,6 +248,10 @@ private[index] final class FormatReport private (
 
   private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
 
+  /**
+   * @param text the filter as the row shows it; null for a filter whose values are known when the query is planned
+   * @param files the number of files that the filter prunes alone; null if that is not known
+   */
   private def row(
       number: Int,
       kept: Long,
@@ -261,7 +268,7 @@ private[index] final class FormatReport private (
       kept,
       Option(text).getOrElse(conjunct.predicate),
       RuntimeFilters.columnsOf(filter),
-      use.isUseful,
+      use.isUseful && (text == null || RuntimeFilters.isOn),
       files,
       use.tested.flatMap(_._1.reason).headOption.orElse(reason).orNull)
   }

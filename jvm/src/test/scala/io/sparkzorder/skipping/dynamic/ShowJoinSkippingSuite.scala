@@ -28,4 +28,16 @@ class ShowJoinSkippingSuite extends StarTestBase {
       }
     }
   }
+
+  test("a join that prunes the partitions of another format") {
+    withStar { _ =>
+      withTable("fact_csv") {
+        sql("CREATE TABLE fact_csv USING csv PARTITIONED BY (day) AS " +
+          "SELECT id, int(id % 4) day FROM range(8)")
+        val rows = filters("SELECT * FROM fact_csv JOIN days USING (day) WHERE month = 0")
+        assert(rows.map(_._2) === Seq(false))
+        assert(rows.head._3.contains("not a scan of plain Parquet or ORC files: CSV"), rows)
+      }
+    }
+  }
 }
