@@ -17,7 +17,6 @@ from docs.experiments.impala_text import EXPERIMENTS
 from docs.experiments.setting import Setting
 
 PAGE = Path(__file__).with_name("impala_text.md")
-IMAGES = PAGE.parent.parent / "images"
 
 HEAD = """\
 # Impala's experiments, repeated
@@ -41,11 +40,16 @@ def main() -> None:
     options = _options()
     store_sales = demo_data.store_sales(options.data)
     spark = session.start()
-    with TemporaryDirectory() as folder:
-        text = page(Setting(spark, Path(folder), store_sales, IMAGES), say=print)
+    # the page links to its images by this place
+    images = options.page.resolve().parent.parent / "images"
+    images.mkdir(exist_ok=True)
+    try:
+        with TemporaryDirectory() as folder:
+            text = page(Setting(spark, Path(folder), store_sales, images), say=print)
+    finally:
+        spark.stop()
     options.page.write_text(text)
     print(f"page: {options.page}")
-    spark.stop()
 
 
 def page(setting: Setting, say: Callable[[str], object] = lambda _: None) -> str:

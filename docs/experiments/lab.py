@@ -70,7 +70,8 @@ class Case:
 class Lab:
     """A folder for tables, and the ways to lay them out.
 
-    Every layout begins with the same unordered files, so that their number and size are alike.
+    Every layout begins with the same unordered files, so that their number and size are alike, unless `files`
+    says otherwise.
     """
 
     def __init__(self, spark: SparkSession, folder: Path, page_rows: int) -> None:
@@ -130,15 +131,15 @@ class Lab:
 
 
 def _reading(layout: str, column: str, reads: Sequence[Reads]) -> Reading:
-    def middle(of: Callable[[Reads], int]) -> float:
+    def average(of: Callable[[Reads], int]) -> float:
         return mean(of(one) for one in reads)
 
     return Reading(
         layout,
         column,
-        middle(lambda one: one.files.read),
+        average(lambda one: one.files.read),
         reads[0].files.total,
-        middle(lambda one: one.pages.read),
+        average(lambda one: one.pages.read),
         reads[0].pages.total,
     )
 

@@ -21,7 +21,7 @@ private[sparkzorder] object PartitionNames {
 
   /**
    * The texts of the values in the names of the directories from `ancestor`, not included, down to `folder`. None if
-   * the directories are not named by exactly these columns.
+   * the directories are not named by exactly these columns, in any case of letters.
    */
   def texts(columns: StructType, ancestor: Path, folder: Path): Option[Seq[String]] = {
     val parts = levels(ancestor, folder).map(_.split("=", 2))
@@ -50,7 +50,8 @@ private[sparkzorder] object PartitionNames {
         case NonFatal(e) =>
           throw ZOrderErrors.listingIncomplete(
             folder.toString,
-            s"without them the column ${column.name} became ${column.dataType.sql}: ${e.getMessage}")
+            s"Spark inferred ${column.dataType.sql} for the column ${column.name} from the names of the " +
+              s"other folders: ${e.getMessage}")
       }
     })
 

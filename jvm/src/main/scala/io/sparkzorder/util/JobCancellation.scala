@@ -5,7 +5,10 @@ package io.sparkzorder.util
 
 import org.apache.commons.lang3.exception.ExceptionUtils
 
-/** Recognises the error of a job that was cancelled. The caller must fail, too, and not go on without the job. */
+/**
+ * Recognises the error of a job that was cancelled. Spark has no class of its own for this error. The caller must fail,
+ * too, unless its work is already committed.
+ */
 private[sparkzorder] object JobCancellation {
   def isCauseOf(e: Throwable): Boolean =
     ExceptionUtils.getThrowables(e).exists(c =>

@@ -8,7 +8,7 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.{DeserializationFeature, ObjectMapper}
 import com.fasterxml.jackson.module.scala.DefaultScalaModule
 
-/** Writes case classes as JSON. A reader ignores fields that this version does not know. */
+/** Writes case classes as JSON, and reads them. A reader ignores fields that this version does not know. */
 private[sparkzorder] object Json {
   val mapper: ObjectMapper = new ObjectMapper()
     .registerModule(DefaultScalaModule)

@@ -27,7 +27,7 @@ private[predicate] object JoinedTexts {
   /** An IN with more constants than this is not divided. */
   private val MostConstants = 100
 
-  /** If the required beginning of a text is longer than this, it is not divided. */
+  /** A required beginning of more characters than this is not divided. */
   private val MostLetters = 1000
 
   /** One way to divide a constant: the conditions on the parts, all of which must hold. */
@@ -37,10 +37,10 @@ private[predicate] object JoinedTexts {
   def of(e: Expression): Option[Expression] = equal(e).orElse(beginning(e))
 
   /**
-   * A condition that is true for the same rows as the given comparison, and may be false where the comparison is
-   * NULL. None if nothing is known.
+   * A condition that is true for each row for which the comparison is true. Where the comparison is false, the
+   * condition may be NULL, so NOT of the condition proves nothing. None if nothing is known.
    */
-  def equal(e: Expression): Option[Expression] = e match {
+  private[predicate] def equal(e: Expression): Option[Expression] = e match {
     case EqualTo(JoinOf(ways), Membership.Text(text)) => any(Seq(text), ways)
     case EqualTo(Membership.Text(text), JoinOf(ways)) => any(Seq(text), ways)
     case In(JoinOf(ways), list) if list.forall(_.isInstanceOf[Literal]) => in(list, ways)

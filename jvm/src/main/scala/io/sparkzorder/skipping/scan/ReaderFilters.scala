@@ -25,7 +25,10 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
 private[scan] final class ReaderFilters(format: DataFormat) {
   private val isParquet = format == ParquetFiles
 
-  /** True if the reader finds all rows for which the filter is true. */
+  /**
+   * True if the reader finds all rows for which the filter is true. Each part of the filter is looked at; a case that
+   * gives false goes on with the children of the part.
+   */
   def isSafe(filter: Expression): Boolean = !filter.exists {
     // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true
     // for NULL

@@ -113,7 +113,7 @@ private[values] object ChangedCase {
   /**
    * True if the language of the JVM changes the case of `i` and `I` as that of other plain letters. Spark changes a
    * text with other characters than plain ones by the rules of this language. In Turkish, for example, the upper
-   * case of `i` is `İ`.
+   * case of `i` is `İ`. Only the language of the driver is known here, and the executors must have the same.
    */
   def isPlain: Boolean = !Set("tr", "az", "lt")(Locale.getDefault.getLanguage)
 
