@@ -169,7 +169,7 @@ private[sparkzorder] object Shadowed {
         .flatMap(_.values.flatMap(_.shadow.map { case (step, a) => place(step, a) }))
     }
     val found = ManyFiles.map(shadows.folders.toSeq) { case (name, steps) =>
-      val isClosed = Directories.isClosed(state.fs, state.folder(name))
+      val isClosed = state.isClosed(name)
       try if (isClosed) Left(name) else Right(used(name, steps))
       catch { case e if Directories.isDenied(e) => Left(name) }
     }

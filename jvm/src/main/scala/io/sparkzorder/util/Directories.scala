@@ -53,15 +53,6 @@ private[sparkzorder] object Directories extends Logging {
     fs.delete(path, recursive) || !fs.exists(path)
 
   /**
-   * True for a directory of local disk that this user may not enter: what lies in it looks as if it did not exist. On
-   * other file systems a look into such a directory is an error.
-   */
-  def isClosed(fs: FileSystem, directory: Path): Boolean = RawFiles.isLocal(fs) && {
-    val local = RawFiles.local(directory)
-    Files.isDirectory(local) && !Files.isExecutable(local)
-  }
-
-  /**
    * Makes a directory, unless it exists. Makes nothing if the parent is missing, except on an object store, where a
    * directory is only the beginning of names.
    */

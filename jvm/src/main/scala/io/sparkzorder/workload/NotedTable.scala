@@ -96,7 +96,8 @@ private[workload] final class NotedTable(
 
   private def learn(excluded: ExcludedColumns, rules: Option[() => RecordRules]): Unit = {
     this.excluded ++= excluded
-    unasked = unasked.orElse(rules)
+    // the newest: an earlier one may ask the catalog of a session that has ended
+    unasked = rules.orElse(unasked)
   }
 
   private def add(use: ScanUse, weight: Double): Unit = {
@@ -150,7 +151,7 @@ private[workload] final class NotedTable(
       true
     } catch {
       case NonFatal(e) =>
-        val _ = endsRecord(e)
+        logDebug(s"the workload of $root is not written before the catalog answers", e)
         false
     }
   }

@@ -32,6 +32,9 @@ abstract class IndexPartsTestBase extends AnyFunSuite with RandomInputs {
 
   protected def storeOf(dir: File) = new IndexStore(new Path(s"faulty:$dir"), conf)
 
+  // times before 2013 tell no change of a file
+  private val FirstTime = 1700000000000L
+
   protected def entry(path: String, random: Random): FileEntry = {
     val there = columns.filter(_ => random.nextInt(5) > 0)
     val leaves = there.map { case (name, t) =>
@@ -50,7 +53,7 @@ abstract class IndexPartsTestBase extends AnyFunSuite with RandomInputs {
       LeafEntry(IndexedColumn(Seq(name), t), ColumnStats(random.nextInt(3).toLong, min, max, known))
     }
     val shape = LeafColumns(there.map(c => Seq(c._1)))
-    FileEntry(path, random.nextInt(1000).toLong, 1L + random.nextInt(900), 9L, shape, leaves)
+    FileEntry(path, random.nextInt(1000).toLong, FirstTime + random.nextInt(900), 9L, shape, leaves)
   }
 
   protected def entries(random: Random, from: Int, n: Int): Seq[FileEntry] =

@@ -18,6 +18,9 @@ class ListedEntriesSuite extends AnyFunSuite with RandomInputs {
 
   private def path(i: Int): String = s"day=${i / 50}/part-$i.parquet"
 
+  // times before 2013 tell no change of a file
+  private val FirstTime = 1700000000000L
+
   private def lookup(size: Int): PathLookup = {
     val paths = new ByteValues.Builder(size)
     (0 until size).foreach(i => paths.add(path(i).getBytes(UTF_8)))
@@ -26,13 +29,13 @@ class ListedEntriesSuite extends AnyFunSuite with RandomInputs {
       FileTable(
         paths.result(),
         Array.tabulate(size)(1000L + _),
-        Array.tabulate(size)(5000L + _),
+        Array.tabulate(size)(FirstTime + _),
         Array.fill(size)(1L),
         Array.fill(size)(0)))
   }
 
   private def status(i: Int, longer: Int = 0, later: Int = 0): FileStatus =
-    new FileStatus(1000L + i + longer, false, 1, 1L, 5000L + i + later, new Path(root, path(i)))
+    new FileStatus(1000L + i + longer, false, 1, 1L, FirstTime + i + later, new Path(root, path(i)))
 
   /** Files in some order: known ones, unknown ones, and known ones that have changed. */
   private def listing(random: Random, size: Int): Array[FileStatus] = {
@@ -53,7 +56,7 @@ class ListedEntriesSuite extends AnyFunSuite with RandomInputs {
 
   private def expected(files: Array[FileStatus], size: Int): Seq[Int] = files.toSeq.map { f =>
     val i = f.getPath.getName.filter(_.isDigit).toInt
-    if (i < size && f.getLen == 1000L + i && f.getModificationTime == 5000L + i) i else -1
+    if (i < size && f.getLen == 1000L + i && f.getModificationTime == FirstTime + i) i else -1
   }
 
   private def found(listed: ListedEntries, directories: Seq[Array[FileStatus]]): Seq[Seq[Int]] =

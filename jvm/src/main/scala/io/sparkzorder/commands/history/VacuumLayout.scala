@@ -327,8 +327,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
    * be in use, and the other files alone must not be announced as the whole shadow.
    */
   private def ownOf(record: Record): Option[Seq[(FolderChange, Path, Seq[FileStatus])]] = {
-    def isClosed(folder: String) =
-      closed(folder) || Directories.isClosed(state.fs, state.folder(folder))
+    def isClosed(folder: String) = closed(folder) || state.isClosed(folder)
     try {
       if (record.changes.exists(c => isClosed(c.folder))) None
       else {

@@ -72,7 +72,7 @@ final class Rule(broken: Broken) {
     val change = FolderChange(
       "",
       (if (needed.isEmpty) s.replaced else needed).toSeq.sorted
-        .map { case (n, time) => Replaced(n, 1L, time.toLong, "") },
+        .map { case (n, time) => Replaced(n, 1L, millis(time), "") },
       s.added.keys.toSeq.sorted.map(n => Added(s"_$n", n, 1L, 1L, 0L)))
     val record = Record.marker(Record.Optimize, s.run, "").copy(
       mode = Record.Shadow,
@@ -82,8 +82,11 @@ final class Rule(broken: Broken) {
     Step(known, change, underWay = false)
   }
 
+  // times before 2013 tell no change of a file
+  private def millis(time: Int): Long = 1700000000000L + time
+
   private def status(name: String, time: Int) =
-    new FileStatus(1L, false, 1, 1L, time.toLong, new Path(s"/t/$name"))
+    new FileStatus(1L, false, 1, 1L, millis(time), new Path(s"/t/$name"))
 }
 
 /** A process: its next step, or none at its end. */

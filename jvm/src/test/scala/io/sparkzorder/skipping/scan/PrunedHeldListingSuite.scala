@@ -19,16 +19,19 @@ import io.sparkzorder.skipping.predicate.{EntryPruner, FilePruner, KeptFiles}
 /** Pruning by runs and bitmaps, against a decision for each file. */
 class PrunedHeldListingSuite extends AnyFunSuite with RandomInputs {
   private val root = new Path("file:/data/sales")
+  // times before 2013 tell no change of a file
+  private val Time = 1700000000000L
 
   private def lookup(size: Int): PathLookup = {
     val paths = new ByteValues.Builder(size)
     (0 until size).foreach(i => paths.add(s"part-$i".getBytes(UTF_8)))
     val longs = Array.fill(size)(1L)
-    new PathLookup(root, FileTable(paths.result(), longs, longs, longs, new Array[Int](size)))
+    val times = Array.fill(size)(Time)
+    new PathLookup(root, FileTable(paths.result(), longs, times, longs, new Array[Int](size)))
   }
 
   private def status(i: Int): FileStatus =
-    new FileStatus(1L, false, 1, 1L, 1L, new Path(root, s"part-$i"))
+    new FileStatus(1L, false, 1, 1L, Time, new Path(root, s"part-$i"))
 
   /** Bitmaps that get narrower, as groups of tests leave them. */
   private def kept(random: Random, size: Int): KeptFiles = {
