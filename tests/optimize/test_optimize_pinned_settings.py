@@ -78,6 +78,10 @@ BAD = {
         "spark.sql.adaptive.coalescePartitions.parallelismFirst": "false",
         "spark.sql.adaptive.optimizeSkewsInRebalancePartitions.enabled": "true",
         "spark.sql.parquet.enableVectorizedReader": "false",
+        # an accelerator may read values otherwise than Spark
+        "spark.comet.enabled": "true",
+        "spark.gluten.enabled": "true",
+        "spark.rapids.sql.enabled": "true",
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
         "spark.sql.optimizer.plannedWrite.enabled": "false",
