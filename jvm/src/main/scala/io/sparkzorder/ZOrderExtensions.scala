@@ -90,8 +90,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
     extensions.injectQueryStageOptimizerRule(_ => CoalesceWriteCells)
     extensions.injectQueryStageOptimizerRule(_ => ListedAgain)
     // Our strategies plan before those of all other extensions, so that a scan sees a committed run of OPTIMIZE
-    // completely or not at all. Spark calls this function when it begins a plan, before any scan is planned. For the root
-    // of the first plan of a session, Spark has asked for the first strategies already.
+    // completely or not at all. Spark calls this function when it begins a plan, before any scan is planned. For the
+    // root of the first plan of a session, Spark has asked for the first strategies already.
     extensions.injectPlannerStrategy { session =>
       FirstStrategies.ensure(
         session,

@@ -82,8 +82,8 @@ private[sparkzorder] final class WhereClause(
   def dataColumns: Seq[String] = dataColumns(where)
 
   /**
-   * Attributes for the columns of a schema. A subquery of the clause refers to a column by the id that the analyzer gave to
-   * the column, so the column keeps this id.
+   * Attributes for the columns of a schema. A subquery of the clause refers to a column by the id that the analyzer
+   * gave to the column, so the column keeps this id.
    */
   def attributes(schema: StructType): Seq[AttributeReference] = {
     val analyzed = where.collect { case a: AttributeReference => a }

@@ -32,8 +32,9 @@ private[sparkzorder] object PinnedSession {
     // each task writes one file: the writer must not begin a second one, and AQE must not split or merge partitions
     "spark.sql.files.maxRecordsPerFile" -> "0",
     "spark.sql.adaptive.enabled" -> "false",
-    // Accelerators read some values otherwise than Spark. Comet, for example, does not convert days of the old calendar, and
-    // refuses bytes that are no UTF-8. Both the new files and verify = full would take over what it reads.
+    // Accelerators read some values otherwise than Spark. Comet, for example, does not convert days of the old
+    // calendar, and refuses bytes that are no UTF-8. Both the new files and verify = full would take over what it
+    // reads.
     "spark.comet.enabled" -> "false",
     "spark.gluten.enabled" -> "false",
     "spark.rapids.sql.enabled" -> "false",

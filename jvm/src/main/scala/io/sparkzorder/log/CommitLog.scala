@@ -25,7 +25,8 @@ import io.sparkzorder.util.{Directories, Etags, ManyFiles, RawFiles}
  * @param changes the changes of a run that exchanges files; empty for any other record. For a record from a
  *   checkpoint without a conflict, the replaced files include [[CheckpointEntry.past]]
  * @param isCovered true for a record from a checkpoint
- * @param isReduced true for a record from a checkpoint that does not hold it whole. Then it is not known which files the
+ * @param isReduced true for a record from a checkpoint that does not hold it whole. Then it is not known which files
+ * the
  *   run replaced, and those of its new files that later runs have replaced are left out
  */
 private[sparkzorder] final class KnownRecord(
@@ -50,7 +51,8 @@ private[sparkzorder] final class KnownRecord(
   /**
    * Remembers that a file was found nowhere, so that later reads do not search the whole table again.
    *
-   * @param isPartial true if the search has left out directories that this user may not list: other users, who share this
+   * @param isPartial true if the search has left out directories that this user may not list: other users, who share
+   * this
    *   record, may find the file there
    */
   def markGone(folder: String, name: String, isPartial: Boolean): Unit = {

@@ -183,8 +183,8 @@ private object CreateSortBy {
  * Checks the declared order of a new table, which comes from SORT BY or from the same properties in
  * TBLPROPERTIES. Refuses an order that writes to the table could not keep.
  *
- * This is a rule of the analyzer that changes no plan, and not a check of the analyzer: Spark copies an error of a check,
- * and the copy has no SQLSTATE.
+ * This is a rule of the analyzer that changes no plan, and not a check of the analyzer: Spark copies an error of a
+ * check, and the copy has no SQLSTATE.
  */
 private[sparkzorder] object CheckDeclaredOrder extends Rule[LogicalPlan] {
 

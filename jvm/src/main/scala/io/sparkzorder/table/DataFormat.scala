@@ -36,8 +36,8 @@ private[sparkzorder] sealed abstract class DataFormat(val name: String, val titl
   def readsWidened: Boolean
 
   /**
-   * True if a column of bytes that is read as text has the text whose UTF-8 the bytes are. Otherwise the text is another,
-   * such as the hexadecimal digits of the bytes.
+   * True if a column of bytes that is read as text has the text whose UTF-8 the bytes are. Otherwise the text is
+   * another, such as the hexadecimal digits of the bytes.
    */
   def readsBytesAsText: Boolean
 

@@ -161,8 +161,8 @@ private[write] object LocalAttributes {
   }
 
   /**
-   * In a folder with the setgid bit, files get the group of the folder, and the new directory gets this bit, too. A later
-   * change of its permissions would take the bit away, so the directory is made with the permissions.
+   * In a folder with the setgid bit, files get the group of the folder, and the new directory gets this bit, too. A
+   * later change of its permissions would take the bit away, so the directory is made with the permissions.
    */
   def makePrivate(directory: Path): Unit = {
     val bits = PosixFilePermissions.fromString("rwx------")

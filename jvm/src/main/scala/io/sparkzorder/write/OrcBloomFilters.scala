@@ -27,8 +27,8 @@ private[sparkzorder] final case class OrcBloomFilters(
 private[sparkzorder] object OrcBloomFilters {
   val Prefix = "orc.bloom.filter."
 
-  // A footer of ORC does not tell of filters, so a stripe of a file must be read. Files of one table are as a rule written
-  // with the same settings, so a part of many files tells enough.
+  // A footer of ORC does not tell of filters, so a stripe of a file must be read. Files of one table are as a rule
+  // written with the same settings, so a part of many files tells enough.
   private val MaxLooked = 100
 
   /**
@@ -78,8 +78,8 @@ private[sparkzorder] object OrcBloomFilters {
     kind == OrcProto.Stream.Kind.BLOOM_FILTER || kind == OrcProto.Stream.Kind.BLOOM_FILTER_UTF8
 
   /**
-   * A filter of a floating-point column would hide -0.0 from a query for 0.0. ORC's setting is a list of names at commas,
-   * with a dot before a field of a struct.
+   * A filter of a floating-point column would hide -0.0 from a query for 0.0. ORC's setting is a list of names at
+   * commas, with a dot before a field of a struct.
    */
   private def canHave(t: TypeDescription): Boolean =
     t.getCategory != Category.FLOAT && t.getCategory != Category.DOUBLE &&

@@ -131,8 +131,8 @@ private[sparkzorder] final case class VacuumLayout(hours: Option[Long], dryRun: 
     val retainMs = asked.getOrElse(table.settings(Settings.Retention))
     val found = new Leftovers(table.state, nowMs)
     def isOver(l: Leftover) = l.kind.stays || found.isOver(l, retainMs)
-    // Of runs with an intent, RETAIN 0 looks at no time. Another statement may be writing the other directories and files
-    // now, so they go only if they are older than this statement.
+    // Of runs with an intent, RETAIN 0 looks at no time. Another statement may be writing the other directories and
+    // files now, so they go only if they are older than this statement.
     found.expired(asked) ++ found.conflicts ++
       found.uncommitted.filter(l => asked.contains(0L) || isOver(l)) ++
       (found.unreferenced ++ found.temporary).filter(isOver)

@@ -75,8 +75,8 @@ private[sparkzorder] object ShowSkippingCommand {
     .add("reason", StringType)
 
   /**
-   * True for a script, and for EXECUTE IMMEDIATE: the analyzer itself runs what is in them. The class of EXECUTE IMMEDIATE
-   * has another name in each line of Spark.
+   * True for a script, and for EXECUTE IMMEDIATE: the analyzer itself runs what is in them. The class of EXECUTE
+   * IMMEDIATE has another name in each line of Spark.
    */
   private def isRunByAnalyzer(plan: LogicalPlan): Boolean =
     plan.isInstanceOf[Command] || plan.getClass.getName.contains("ExecuteImmediate")

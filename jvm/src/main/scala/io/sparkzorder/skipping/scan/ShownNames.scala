@@ -50,8 +50,8 @@ private[scan] object ShownNames {
 }
 
 /**
- * Plans nothing, and marks scans for [[ShownNames]]. [[ScanStrategy]] does so, too, but does not see the root of the first
- * plan of a session.
+ * Plans nothing, and marks scans for [[ShownNames]]. [[ScanStrategy]] does so, too, but does not see the root of the
+ * first plan of a session.
  */
 private[sparkzorder] object MarkShownNames extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {

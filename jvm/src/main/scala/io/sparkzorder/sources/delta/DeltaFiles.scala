@@ -193,8 +193,8 @@ private[delta] final class DeltaFiles(
 
   /**
    * The folder of an entry. Partition values are compared as values and not as texts, because one value can
-   * be written in several ways. A timestamp without a zone is compared as the time that its text shows: in the hour that
-   * summer time skips, two such times are one instant in the zone of the session, but not in other zones.
+   * be written in several ways. A timestamp without a zone is compared as the time that its text shows: in the hour
+   * that summer time skips, two such times are one instant in the zone of the session, but not in other zones.
    */
   private def folder(add: AddFile): FormatFolder = synchronized {
     val texts = partitions.map(text(add, _).orNull)

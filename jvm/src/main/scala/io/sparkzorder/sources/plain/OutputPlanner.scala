@@ -202,8 +202,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   }
 
   /**
-   * The default of a column is kept as text without a time zone. Each session reads a TIMESTAMP of it in the zone of the
-   * session.
+   * The default of a column is kept as text without a time zone. Each session reads a TIMESTAMP of it in the zone of
+   * the session.
    */
   private def defaults: Seq[String] = for {
     column <- inputs.schema

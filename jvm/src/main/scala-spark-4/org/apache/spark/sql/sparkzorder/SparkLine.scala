@@ -25,8 +25,8 @@ object SparkLine {
   def column(e: Expression): org.apache.spark.sql.Column = ExpressionUtils.column(e)
 
   /**
-   * The expression without the names that Spark gives to parts which occur twice, such as `x` in `x BETWEEN 1 AND 2`. The
-   * analyzer cannot resolve the columns of such a part again.
+   * The expression without the names that Spark gives to parts which occur twice, such as `x` in `x BETWEEN 1 AND 2`.
+   * The analyzer cannot resolve the columns of such a part again.
    */
   def inlined(e: Expression): Expression = e.transformUp {
     case With(child, defs) =>

@@ -57,8 +57,8 @@ object SparkPrivate {
   def isSessionCatalog(catalog: CatalogPlugin): Boolean = CatalogV2Util.isSessionCatalog(catalog)
 
   /**
-   * The result of a call, or its error, also a fatal one. In [[inParallel]], a fatal error such as that of a class of another
-   * version on the class path would end the thread, and nobody would get a result.
+   * The result of a call, or its error, also a fatal one. In [[inParallel]], a fatal error such as that of a class of
+   * another version on the class path would end the thread, and nobody would get a result.
    */
   def caught[B](body: => B): Try[B] =
     try Success(body)
