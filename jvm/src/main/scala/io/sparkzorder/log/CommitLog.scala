@@ -26,8 +26,7 @@ import io.sparkzorder.util.{Directories, Etags, ManyFiles, RawFiles}
  *   checkpoint without a conflict, the replaced files include [[CheckpointEntry.past]]
  * @param isCovered true for a record from a checkpoint
  * @param isReduced true for a record from a checkpoint that does not hold it whole. Then it is not known which files
- * the
- *   run replaced, and those of its new files that later runs have replaced are left out
+ *   the run replaced, and those of its new files that later runs have replaced are left out
  */
 private[sparkzorder] final class KnownRecord(
     val number: Long,
@@ -52,8 +51,7 @@ private[sparkzorder] final class KnownRecord(
    * Remembers that a file was found nowhere, so that later reads do not search the whole table again.
    *
    * @param isPartial true if the search has left out directories that this user may not list: other users, who share
-   * this
-   *   record, may find the file there
+   *   this record, may find the file there
    */
   def markGone(folder: String, name: String, isPartial: Boolean): Unit = {
     gone.add((folder, name, if (isPartial) Some(user) else None))

@@ -25,6 +25,15 @@ class LostTokenSuite extends FaultyTables with Steps {
 
   private def takeToken(dir: File): Boolean = token(dir).exists(_.delete())
 
+  /** Asserts that each statement fails with the condition and changes no file of the table. */
+  private def refuses(dir: File, condition: String, words: String*)(statements: String*): Unit = {
+    val before = userFiles(dir)
+    for (statement <- statements) {
+      fails(condition, words: _*)(sql(statement).collect())
+      assert(userFiles(dir) === before, statement)
+    }
+  }
+
   /**
    * Kills a statement at each rename, or at one of them, and takes something away, unless it is not there.
    *
@@ -75,16 +84,12 @@ class LostTokenSuite extends FaultyTables with Steps {
       atKills(step, dir => token(dir).isDefined && state(dir).renameTo(away(dir))) {
         (dir, expected, lost) =>
           if (lost) {
-            val before = userFiles(dir)
-            for (statement <- Seq(
-                s"OPTIMIZE '$dir' ZORDER BY b",
-                s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
-                s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
-                s"RECOVER LAYOUT '$dir'",
-                s"RECOVER LAYOUT '$dir' ABANDON")) {
-              fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(sql(statement).collect())
-              assert(userFiles(dir) === before, statement)
-            }
+            refuses(dir, "ZORDER_RECORD_LOST", "_zorder_", "_commits")(
+              s"OPTIMIZE '$dir' ZORDER BY b",
+              s"OPTIMIZE '$dir' ZORDER BY b DRY RUN",
+              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+              s"RECOVER LAYOUT '$dir'",
+              s"RECOVER LAYOUT '$dir' ABANDON")
             // Spark infers no schema where all files are hidden
             Try(sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning"))
               .foreach(w => assert(w.contains("has no record") && w.contains("_zorder_"), w))
@@ -230,14 +235,11 @@ class LostTokenSuite extends FaultyTables with Steps {
           false))
         val before = userFiles(dir)
         assert(bag(known(dir)) === expected)
-        for (statement <- Seq(
-            s"OPTIMIZE '$dir' FULL ZORDER BY b",
-            s"OPTIMIZE '$dir' FULL ZORDER BY b DRY RUN",
-            s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
-            s"RECOVER LAYOUT '$dir'")) {
-          fails("ZORDER_RECORD_LOST", "part-zorder-", "is done")(sql(statement).collect())
-          assert(userFiles(dir) === before, statement)
-        }
+        refuses(dir, "ZORDER_RECORD_LOST", "part-zorder-", "is done")(
+          s"OPTIMIZE '$dir' FULL ZORDER BY b",
+          s"OPTIMIZE '$dir' FULL ZORDER BY b DRY RUN",
+          s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+          s"RECOVER LAYOUT '$dir'")
         fails("ZORDER_UNDO_REFUSED", "half published")(sql(s"UNDO LAYOUT '$dir'").collect())
         assert(userFiles(dir) === before)
         val warning = sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning")
@@ -346,15 +348,11 @@ class LostTokenSuite extends FaultyTables with Steps {
         if (!wholeOrInDoubt(dir, expected)) {
           assert(lost)
           inDoubt += 1
-          val before = userFiles(dir)
-          for (statement <- Seq(
-              s"RECOVER LAYOUT '$dir'",
-              s"OPTIMIZE '$dir' ZORDER BY b",
-              s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
-              s"SHOW LAYOUT '$dir' FOR (a)")) {
-            fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(sql(statement).collect())
-            assert(userFiles(dir) === before, statement)
-          }
+          refuses(dir, "ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(
+            s"RECOVER LAYOUT '$dir'",
+            s"OPTIMIZE '$dir' ZORDER BY b",
+            s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
+            s"SHOW LAYOUT '$dir' FOR (a)")
           sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
         }
         assert(bag(known(dir)) === expected)

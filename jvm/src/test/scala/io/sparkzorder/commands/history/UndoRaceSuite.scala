@@ -36,6 +36,16 @@ class UndoRaceSuite extends UndoTestBase {
     def takeLate(from: String): Unit = folders.foreach { f =>
       Directories.drain(state.fs, state.own(f, from), state.own(f, late), conf)
     }
+
+    /** Leaves `late` as a dead undo: it takes the files of `next` late, and is killed before it gives them back. */
+    def leaveDead(): Unit = {
+      assert(claim(late).take(folders, () => true))
+      val failing = claim(next)
+      assert(failing.take(folders, () => true))
+      takeLate(from = next)
+      failing.giveBack(folders)
+      assert(new Intents(state).holds(late) && !new Intents(state).holds(next))
+    }
   }
 
   test("an UNDO that begins while VACUUM without retention searches, and is killed: all rows") {
@@ -129,12 +139,7 @@ class UndoRaceSuite extends UndoTestBase {
     withOptimized { (table, before, _) =>
       val undos = new Undos(table)
       import undos._
-      assert(claim(late).take(folders, () => true))
-      val failing = claim(next)
-      assert(failing.take(folders, () => true))
-      takeLate(from = next)
-      failing.giveBack(folders)
-      assert(new Intents(state).holds(late))
+      leaveDead()
       var stays = 0
       FaultyFileSystem.withHook { (operation, path) =>
         val isIntent = path.getParent.getName == "_runs" && path.getName.contains(late)
@@ -215,13 +220,7 @@ class UndoRaceSuite extends UndoTestBase {
     withOptimized { (table, before, _) =>
       val undos = new Undos(table)
       import undos._
-      assert(claim(late).take(folders, () => true))
-      val failing = claim(next)
-      assert(failing.take(folders, () => true))
-      // the dead one takes the files late, and is killed before it gives them back
-      takeLate(from = next)
-      failing.giveBack(folders)
-      assert(new Intents(state).holds(late) && !new Intents(state).holds(next))
+      leaveDead()
       one(s"UNDO LAYOUT '$table'")
       assert(live(table) === before)
       assert(new Intents(state).runs().intersect(Set(late, last.run)) === Set.empty)
