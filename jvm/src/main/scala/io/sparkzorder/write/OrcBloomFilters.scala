@@ -8,7 +8,6 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.{OrcConf, OrcProto, Reader, TypeDescription}
 import org.apache.orc.TypeDescription.Category
-import org.apache.orc.impl.RecordReaderImpl
 
 import org.apache.spark.sql.sparkzorder.SparkPrivate
 
@@ -61,18 +60,13 @@ private[sparkzorder] object OrcBloomFilters {
     }
 
   /** The names of the columns with a filter, and whether the new files can have the filter. */
-  private def columnsOf(reader: Reader): List[(String, Boolean)] =
-    reader.getStripes.asScala.headOption.toList.flatMap { stripe =>
-      val types = reader.getSchema
-      val root = Array.tabulate(types.getMaximumId + 1)(_ == 0)
-      val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
-      try rows.readStripeFooter(stripe).getStreamsList.asScala.filter(s => isFilter(s.getKind))
-          .map(_.getColumn).distinct.map(types.findSubtype)
-          // a struct, list or map has a filter, too, if the setting named it
-          .filter(_.getCategory.isPrimitive)
-          .map(t => t.getFullFieldName -> canHave(t)).toList
-      finally rows.close()
-    }
+  private def columnsOf(reader: Reader): Seq[(String, Boolean)] =
+    OrcFooters.ofStripes(reader, reader.getStripes.asScala.take(1).toSeq)
+      .flatMap(_.getStreamsList.asScala).filter(s => isFilter(s.getKind))
+      .map(_.getColumn).distinct.map(reader.getSchema.findSubtype(_))
+      // a struct, list or map has a filter, too, if the setting named it
+      .filter(_.getCategory.isPrimitive)
+      .map(t => t.getFullFieldName -> canHave(t))
 
   private def isFilter(kind: OrcProto.Stream.Kind): Boolean =
     kind == OrcProto.Stream.Kind.BLOOM_FILTER || kind == OrcProto.Stream.Kind.BLOOM_FILTER_UTF8

@@ -10,7 +10,6 @@ import scala.collection.JavaConverters._
 import org.apache.hadoop.conf.Configuration
 import org.apache.orc.{Reader, TypeDescription}
 import org.apache.orc.TypeDescription.Category
-import org.apache.orc.impl.RecordReaderImpl
 
 import org.apache.spark.sql.execution.datasources.orc.OrcUtils
 import org.apache.spark.sql.sparkzorder.SparkPrivate
@@ -156,13 +155,7 @@ private[sparkzorder] object OrcZones {
   }
 
   /** The zones of all stripes: a file may have been concatenated from stripes of several writers. */
-  private def zonesOf(reader: Reader): Seq[TimeZone] = {
-    val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
-    val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
-    try {
-      val footers = reader.getStripes.asScala.map(rows.readStripeFooter)
-      footers.filter(_.hasWriterTimezone).map(_.getWriterTimezone).distinct
-        .map(TimeZone.getTimeZone).toList
-    } finally rows.close()
-  }
+  private def zonesOf(reader: Reader): Seq[TimeZone] =
+    OrcFooters.ofStripes(reader, reader.getStripes.asScala.toSeq)
+      .filter(_.hasWriterTimezone).map(_.getWriterTimezone).distinct.map(TimeZone.getTimeZone)
 }

@@ -13,7 +13,15 @@ import scala.util.control.NonFatal
 
 import org.apache.commons.lang3.exception.ExceptionUtils
 import org.apache.hadoop.conf.Configuration
-import org.apache.orc.{ColumnStatistics, CompressionKind, OrcFile, Reader, TypeDescription}
+import org.apache.orc.{
+  ColumnStatistics,
+  CompressionKind,
+  OrcFile,
+  OrcProto,
+  Reader,
+  StripeInformation,
+  TypeDescription
+}
 import org.apache.orc.impl.{ColumnStatisticsImpl, RecordReaderImpl}
 
 import org.apache.spark.sql.types.DataType
@@ -92,6 +100,14 @@ private[sparkzorder] object OrcFooters {
       case NonFatal(e) =>
         throw ZOrderErrors.fileUnreadable(file.path.toString, e, OrcFiles.title)
     }
+  }
+
+  /** The footers of some stripes, which tell what the footer of the file does not. Reads nothing else of the stripes. */
+  def ofStripes(reader: Reader, stripes: Seq[StripeInformation]): Seq[OrcProto.StripeFooter] = {
+    val root = Array.tabulate(reader.getSchema.getMaximumId + 1)(_ == 0)
+    val rows = reader.rows(reader.options.include(root)).asInstanceOf[RecordReaderImpl]
+    try stripes.map(rows.readStripeFooter).toList
+    finally rows.close()
   }
 
   private object MissingClass {
