@@ -99,7 +99,9 @@ private[sparkzorder] object PinnedSession {
       // a file without the ids of columns must not be read as NULL where the ids are all that tells the columns
       "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false",
       // with true, a struct is NULL in the rows of a file that has only fields which the table has dropped
-      "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing" -> "false"))
+      "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing" -> "false"),
+    // up to version 1.10, Iceberg itself can read Parquet by Comet
+    "iceberg" -> Seq("spark.sql.iceberg.parquet.reader-type" -> "ICEBERG"))
 
   /** Settings of Iceberg by which a session writes to, or reads from, a branch or a staged snapshot. */
   private val branchesOfIceberg = Seq("spark.wap.id", "spark.wap.branch")
