@@ -118,7 +118,8 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
    *
    * @param columns the columns that the statement names; None if it names none
    * @param isNew true to fail if there is an index. Another statement may have made an index since the check
-   * @param fromScratch true to read every footer again. So does an index that lacks a column that is always indexed
+   * @param fromScratch true to read every footer again. All footers are also read again if the index lacks a column
+   *   that is always indexed
    * @param int96 true to read the values of INT96 columns, false not to; None to do as the index says
    * @param declared the columns whose values are indexed, unless the index has such columns already; Left says why
    *   these columns are not known
