@@ -174,9 +174,11 @@ private[sparkzorder] object TableLog {
 
 /** Finds which runs are in force, given records that ascend by number. */
 private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
-  private val undone: Set[String] = all.flatMap(_._2.undone).toSet
   private val abandoned: Set[String] =
     all.collect { case (_, r) if r.kind == Record.Abandon => r.run }.toSet
+  // an UNDO that was abandoned undoes nothing
+  private val undone: Set[String] =
+    all.map(_._2).filterNot(r => abandoned(r.run)).flatMap(_.undone).toSet
 
   def isUndone(run: String): Boolean = undone(run)
   def isAbandoned(run: String): Boolean = abandoned(run)

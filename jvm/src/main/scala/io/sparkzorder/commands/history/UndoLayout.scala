@@ -204,7 +204,8 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       checkRows(undone, rows.get)
       rows.get
     } else if (Undo.keepers(state, undone.run) != keepers) rowsOf(number, undone, left)
-    else if (keepers.size > 1 && left > 0 && !TableLog.read(state).isUndone(undone.run)) {
+    else if (keepers.size > 1 && left > 0 && !undo.isAbandoned && !TableLog.read(state).isUndone(
+        undone.run)) {
       Thread.sleep(UndoExecutor.PauseMs)
       rowsOf(number, undone, left - 1)
     }

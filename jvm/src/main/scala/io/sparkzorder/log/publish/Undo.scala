@@ -35,10 +35,19 @@ private[sparkzorder] final class Undo(
   private val table: Map[String, Map[String, FileStatus]] =
     ManyFiles.map(record.changes)(c => c.folder -> state.byName(state.folder(c.folder))).toMap
 
+  /** True if an earlier undo of the run was committed and then abandoned. */
+  lazy val isAbandoned: Boolean = {
+    val log = TableLog.read(state)
+    log.records.exists { case (_, r) => r.undone.contains(record.run) && log.isAbandoned(r.run) }
+  }
+
   /** Why the run cannot be undone, as the end of a sentence; None when it can. */
   def obstacle: Option[String] =
     if (!state.isDone(number)) Some("it is not published yet")
-    else if (state.hasConflict(number)) {
+    else if (isAbandoned) {
+      // another undo can take these files only from an undo without a commit
+      Some("RECOVER LAYOUT has abandoned an UNDO of it, which had taken the files that it replaced")
+    } else if (state.hasConflict(number)) {
       Some(
         "it met a conflict when it was published; what it replaced and could not give back lies " +
           s"in directories ${RunFolder.directory(record.run)}_closed")

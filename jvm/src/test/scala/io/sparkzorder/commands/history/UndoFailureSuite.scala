@@ -60,6 +60,29 @@ class UndoFailureSuite extends UndoTestBase with Steps {
     }
   }
 
+  test(
+    "an UNDO that is killed after its commit, and abandoned: the run and its layout are in force") {
+    withOptimized { (dir, _, after) =>
+      val expected = bag(read(dir))
+      val commit = new File(dir, "_zorder/_commits/_2")
+      assert(killedAt(0)((o, _) => o == "rename" && commit.exists())(
+        sql(s"UNDO LAYOUT ${faulty(dir)}").collect())._2)
+      assert(commit.exists())
+      sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+      assert(live(dir) === after)
+      val history = sql(s"SHOW LAYOUT HISTORY '$dir'").collect()
+      assert(history.map(_.getAs[String]("status")).toSeq === Seq(
+        "abandoned",
+        "abandoned",
+        "published"))
+      assert(history.map(_.getAs[Boolean]("undoPossible")).toSeq === Seq.fill(3)(false))
+      fails("ZORDER_UNDO_REFUSED", "abandoned")(sql(s"UNDO LAYOUT '$dir'").collect())
+      assert(bag(read(dir)) === expected)
+      optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
+      checkState(dir)
+    }
+  }
+
   test("one operation fails and UNDO goes on cleaning up: nothing is left behind", Slow) {
     withOptimized { (table, before, after) =>
       val expected = bag(read(table))
