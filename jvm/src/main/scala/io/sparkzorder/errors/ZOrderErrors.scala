@@ -88,14 +88,15 @@ private[sparkzorder] object ZOrderErrors {
    * @param token the name of the run's token in the directory
    * @param commits where the records are
    * @param hidden the directory of the run, where the replaced files are
-   * @param done None for a run without a record. For a run that is done, its mark, if RECOVER LAYOUT goes on with the
-   *   run without the mark
+   * @param isThere true if the directory of the run exists
+   * @param isDone false for a run without a record
    */
   def recordLost(
       directory: String,
       token: String,
       commits: String,
       hidden: String,
+      isThere: Boolean,
       isDone: Boolean): ZOrderException = {
     // Without its done mark, a run would be opened again in all of its folders, also where it has ended. And where
     // later runs build on a run that is done, neither its replaced files nor its new files are right.
@@ -103,10 +104,15 @@ private[sparkzorder] object ZOrderErrors {
       if (isDone) {
         s"the run is done by its record in $commits: the directory and the record come from copies of different " +
           "times, or the directory was elsewhere when the run ended" ->
-          ("Restore the data and _zorder of the whole table as they were at one moment. Without such a copy, copy the " +
-            s"directory, with $hidden, to a place outside the table, and ask the maintainers of spark-zorder. " +
-            "Do not move or remove any of its files before, and no file of _zorder: later runs may build on the end " +
-            "of this run.")
+          ("Restore the data and _zorder of the whole table as they were at one moment. " +
+            (if (isThere) {
+               s"Without such a copy, copy the directory, with $hidden, to a place outside the table, and ask the " +
+                 "maintainers of spark-zorder. Do not move or remove any of its files before, and no file of " +
+                 "_zorder: later runs may build on the end of this run."
+             } else {
+               s"The copy of the directory came without $hidden, which may have held files that this copy lacks. If " +
+                 s"the directory has all files of the copy's origin, remove $token: nothing else is left of the run."
+             }))
       } else {
         s"its record in $commits is gone, or the directory came from another table" ->
           (s"Restore $commits from a backup, and run RECOVER LAYOUT; or move the directory back into the other table, " +
@@ -240,8 +246,14 @@ private[sparkzorder] object ZOrderErrors {
   def pathInTable(path: String, root: String, marker: String): ZOrderException =
     error("ZORDER_PATH_IN_TABLE", "path" -> path, "root" -> root, "marker" -> marker)
 
-  def pathNotATable(path: String, problem: String): ZOrderException =
-    error("ZORDER_PATH_NOT_A_TABLE", "path" -> path, "problem" -> problem)
+  def pathNotATable(
+      path: String,
+      problem: String,
+      cause: Option[Throwable] = None): ZOrderException =
+    new ZOrderException(
+      "ZORDER_PATH_NOT_A_TABLE",
+      Map("path" -> path, "problem" -> problem),
+      cause)
 
   /** @param cause the error of the file system */
   def permissionDenied(statement: String, user: String, cause: Throwable): ZOrderException =

@@ -292,7 +292,10 @@ private[sparkzorder] class RewriteRunner(
     val effort = if (clauses.dryRun) Some(snapshot.effort(plans)) else None
     val nothing =
       if (snapshot.files.isEmpty) {
-        Some(if (where.isEmpty) "there are no data files" else "WHERE chooses no data files")
+        Some(
+          if (snapshot.leftOut.nonEmpty) "no file can be laid out"
+          else if (where.isEmpty) "there are no data files"
+          else "WHERE chooses no data files")
       } else if (plan.selected.nonEmpty && done.isEmpty) Some(plan.planner.nothingToDo)
       else None
     val files = nothing.fold(plan.reasons.files)(Seq(_))

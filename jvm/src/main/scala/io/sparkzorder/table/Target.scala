@@ -7,7 +7,7 @@ import scala.util.Try
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.conf.Configuration
-import org.apache.hadoop.fs.Path
+import org.apache.hadoop.fs.{FileSystem, Path}
 
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
@@ -16,7 +16,8 @@ import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.types.DataType
 
 import io.sparkzorder.conf.Setting
-import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.errors.{ZOrderErrors, ZOrderException}
+import io.sparkzorder.util.Directories
 
 /** What a statement names: a directory, or a table of the session catalog. */
 private[sparkzorder] sealed trait Target {
@@ -38,8 +39,24 @@ private[sparkzorder] sealed trait Target {
   /** Defaults of settings for this kind of table, by key. A value from any other source takes precedence. */
   def defaults: Map[String, String] = Map.empty
 
-  /** The directory with scheme and authority, so that `/t` and `file:/t` give the same path. */
-  def root(conf: Configuration): Path = location.getFileSystem(conf).makeQualified(location)
+  /**
+   * The directory with scheme and authority, so that `/t` and `file:/t` give the same path.
+   *
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PATH_NOT_A_TABLE if its file system cannot be opened
+   */
+  def root(conf: Configuration): Path = fileSystem(conf).makeQualified(location)
+
+  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_PATH_NOT_A_TABLE if the file system cannot be opened */
+  def fileSystem(conf: Configuration): FileSystem =
+    try location.getFileSystem(conf)
+    catch {
+      // for instance, the class of the file system is missing, or nobody knows the scheme
+      case NonFatal(e) if !Directories.isDenied(e) && !e.isInstanceOf[ZOrderException] =>
+        throw ZOrderErrors.pathNotATable(
+          location.toString,
+          s"Spark cannot open its file system (${e.getMessage})",
+          Some(e))
+    }
 }
 
 /**
@@ -91,8 +108,7 @@ private[sparkzorder] final case class PathTarget(
 
   /** True when the directory is a Delta table. */
   def isDelta(conf: Configuration): Boolean = {
-    val log = new Path(location, "_delta_log")
-    log.getFileSystem(conf).exists(log)
+    fileSystem(conf).exists(new Path(location, "_delta_log"))
   }
 }
 

@@ -205,7 +205,7 @@ private[sparkzorder] object TargetChecks {
 
   private def checkPath(target: PathTarget, conf: Configuration): Unit = {
     val (path, p) = (target.path, target.location)
-    val fs = p.getFileSystem(conf)
+    val fs = target.fileSystem(conf)
     val status =
       try fs.getFileStatus(p)
       catch {

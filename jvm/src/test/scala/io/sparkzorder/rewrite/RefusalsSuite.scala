@@ -161,6 +161,25 @@ class RefusalsSuite extends OptimizeTestBase {
 
   test("a path that is none") {
     fails("ZORDER_PATH_NOT_A_TABLE")(sql("OPTIMIZE '' ZORDER BY a"))
+    for (statement <- Seq(
+        "OPTIMIZE 'nofs://b/x' ZORDER BY a",
+        "SHOW LAYOUT 'nofs://b/x'",
+        "SHOW LAYOUT HISTORY 'nofs://b/x'",
+        "SHOW WORKLOAD 'nofs://b/x'",
+        "UNDO LAYOUT 'nofs://b/x'",
+        "RECOVER LAYOUT 'nofs://b/x'",
+        "VACUUM LAYOUT 'nofs://b/x'",
+        "PUBLISH LAYOUT 'nofs://b/x'",
+        "CREATE ZORDER INDEX ON 'nofs://b/x'",
+        "REFRESH ZORDER INDEX ON 'nofs://b/x'",
+        "DROP ZORDER INDEX ON 'nofs://b/x'"))
+      withClue(statement) {
+        fails("ZORDER_PATH_NOT_A_TABLE", "nofs")(sql(statement).collect())
+      }
+    withRows { dir =>
+      for ((into, word) <- Seq("nofs://b/x" -> "nofs", "" -> "empty"))
+        refused(dir, "ZORDER_PATH_NOT_A_TABLE", word)(s"OPTIMIZE '$dir' ZORDER BY a INTO '$into'")
+    }
   }
 
   test("files that fit no common schema, and types that Spark cannot write back") {

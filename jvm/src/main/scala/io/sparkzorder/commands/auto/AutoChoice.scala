@@ -10,6 +10,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.cluster.QueryBox
 import io.sparkzorder.commands.Phases
+import io.sparkzorder.conf.Settings
 import io.sparkzorder.log.Record
 import io.sparkzorder.workload.Workload
 
@@ -60,7 +61,12 @@ private[sparkzorder] final class AutoChoice(
     if (hasWhere) {
       keep("the record is that of the whole table, of which WHERE chooses a part")
     } else if (workload.count < MinScans) {
-      keep(s"${workload.count} scans are recorded, and fewer than $MinScans do not tell enough")
+      keep(
+        s"${workload.count} scans are recorded, and fewer than $MinScans do not tell enough" +
+          (if (workload.count > 0) ""
+           else {
+             s"; scans are recorded if ${Settings.WorkloadEnabled.propertyKey} is true and the table has a skipping index"
+           }))
     } else if (workload.usableCount == 0) {
       keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
     } else {

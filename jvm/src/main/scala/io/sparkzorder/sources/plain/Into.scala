@@ -19,7 +19,7 @@ import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{StateDirectory, TableLog}
 import io.sparkzorder.sources.{BatchPlan, FormatFile, LayoutTag, Rewritten}
-import io.sparkzorder.table.{FileChecks, SameDirectory, TableFiles, TargetChecks}
+import io.sparkzorder.table.{FileChecks, PathTarget, SameDirectory, TableFiles, TargetChecks}
 import io.sparkzorder.table.stats.ScannedFile
 import io.sparkzorder.util.{Directories, ExclusiveFile, Paths, RawFiles}
 import io.sparkzorder.write.IntoPlaces
@@ -41,8 +41,7 @@ private[plain] final class Into(
   // true when `_SUCCESS` may be there: the write of a file may fail after the file was made
   private var mayBeMarked = false
   private lazy val directory = {
-    val named = new Path(path)
-    new IntoDirectory(named.getFileSystem(table.conf).makeQualified(named), table.conf)
+    new IntoDirectory(PathTarget(path, table.target.format).root(table.conf), table.conf)
   }
 
   override def check(): Unit = {

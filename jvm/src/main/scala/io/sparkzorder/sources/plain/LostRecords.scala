@@ -46,6 +46,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     lost.token,
     state.commits.toString,
     lost.hidden.toString,
+    lost.isThere,
     lost.isDone)
 
   private def find(tokens: Seq[Path], chosen: TableFiles, isWhole: Boolean): Option[Lost] = {
@@ -66,10 +67,13 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
         state.status(t).isDefined && !isOfOther(t.getParent)
       }.map { t =>
         val run = TokenFile.runOf(t.getName)
+        val relative = Paths.relative(state.root, t.getParent)
+        val own = state.own(relative, run)
         Lost(
           t.getParent,
           t.getName,
-          new Path(t.getParent, RunFolder.directory(run)),
+          own,
+          isThere = Seq(own, state.closed(relative, run)).exists(state.status(_).isDefined),
           isDone = log.commitOf(run).isDefined)
       }
     }
@@ -130,7 +134,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       (hidden, _) <- seen.find { case (_, names) =>
         names.exists(n => n.startsWith(RunFolder.Retained) && !isGivenBack(folder, run, seen, n))
       }
-    } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden)
+    } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden, isThere = true)
   }
 
   /**
@@ -159,12 +163,14 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
  *
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden
+ * @param isThere true if the run still has a directory in the folder
  * @param isDone false for a run without a record
  */
 private final case class Lost(
     folder: Path,
     token: String,
     hidden: Path,
+    isThere: Boolean,
     isDone: Boolean = false) {
 
   /** The text in SHOW LAYOUT. */

@@ -16,6 +16,7 @@ import org.apache.spark.sql.DataFrame
 import io.sparkzorder.Steps
 import io.sparkzorder.commands.FaultyTables
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.table.TokenFile
 
 /** A program that removes empty files takes the token of a run that died half way. */
 class LostTokenSuite extends FaultyTables with Steps {
@@ -205,13 +206,40 @@ class LostTokenSuite extends FaultyTables with Steps {
   }
 
   test("what is said of a run that is done is no way to open the run again, or to choose among its files") {
-    def advice(isDone: Boolean) =
-      ZOrderErrors.recordLost("/t/p", "token", "/t/_zorder/_commits", "/t/p/_zorder_1", isDone)
-        .getMessage
+    def advice(isDone: Boolean) = ZOrderErrors.recordLost(
+      "/t/p",
+      "token",
+      "/t/_zorder/_commits",
+      "/t/p/_zorder_1",
+      isThere = true,
+      isDone).getMessage
     for (way <- Seq("_done", "RECOVER LAYOUT", "_old_", "remove token", "remove it")) {
       assert(!advice(isDone = true).contains(way))
     }
     assert(advice(isDone = false).contains("_old_"))
+  }
+
+  test("a copy in the middle of a publish, by a tool that leaves hidden directories out") {
+    withTableDir { dir =>
+      write(shuffled(100, 3), dir)
+      val expected = bag(read(dir))
+      // all new files are visible
+      assert(killedAt(8)(isPublishing)(sql(statement(dir)).collect())._2)
+      val copy = new File(s"$dir.copy")
+      FileUtils.copyDirectory(dir, copy, true)
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      dir.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.forceDelete)
+      copy.listFiles.filterNot(_.getName.startsWith("_zorder")).foreach(
+        FileUtils.moveToDirectory(_, dir, false))
+      refuses(dir, "ZORDER_RECORD_LOST", "came without", "remove part-zorder-")(
+        s"OPTIMIZE '$dir' FULL ZORDER BY b")
+      // as the error says
+      val token = dir.listFiles.filter(f => TokenFile.isOne(f.getName))
+      assert(token.size === 1)
+      FileUtils.forceDelete(token.head)
+      assert(bag(read(dir)) === expected)
+      optimize(s"OPTIMIZE '$dir' FULL ZORDER BY b", dir)(read(dir))
+    }
   }
 
   // some new files are visible; all are, and only the token is left; some replaced files are hidden

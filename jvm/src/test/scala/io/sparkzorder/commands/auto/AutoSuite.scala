@@ -69,6 +69,7 @@ class AutoSuite extends AutoTestBase {
         assert(reason(row).contains(why), row)
       }
       nothing("0 scans are recorded")
+      nothing("the table has a skipping index")
       RecordedScans.write(dir, bytesOf(dir))(Seq.fill(110)(Nil): _*)
       nothing("none of the 110 recorded scans can skip files")
       RecordedScans.write(
