@@ -318,11 +318,12 @@ private[sparkzorder] final class StateDirectory(
   private def content(path: Path, left: Int): Option[Array[Byte]] =
     Try(bytes(path)) match {
       case Success(bytes) => Some(bytes)
-      // Hadoop's local file system throws this exception also for a file that the user may not read
+      // Hadoop's local file system throws this exception also for a file that the user may not read, and where a process
+      // has too many open files. It must not stand for a damaged file: readers pass over damaged records of done runs.
       case Failure(e: FileNotFoundException) =>
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
-        else throw ZOrderErrors.stateUnreadable(path.toString, e.getMessage)
+        else throw new IOException(s"$path exists and cannot be opened: ${e.getMessage}", e)
       case Failure(e) => throw e
     }
 

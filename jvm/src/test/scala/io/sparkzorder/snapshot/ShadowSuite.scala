@@ -205,6 +205,13 @@ class ShadowSuite extends OptimizeTestBase {
         val kept = sql(s"VACUUM LAYOUT 'kept://$dir' RETAIN 0 HOURS").collect()
         assert(kept.map(_.getAs[Boolean]("removed")).toSeq === Seq(false))
         assert(runDirectories(dir).nonEmpty)
+        // what is announced is not announced again, or its retention would begin again
+        def last = TableLog.read(new StateDirectory(
+          new HadoopPath(s"file:$dir"),
+          spark.sessionState.newHadoopConf())).last
+        val announced = last
+        sql(s"VACUUM LAYOUT 'kept://$dir' RETAIN 0 HOURS").collect()
+        assert(last === announced)
         intercept[java.io.IOException](sql(s"DROP ZORDER INDEX ON 'kept://$dir'").collect())
       }
       assert(sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").head().getAs[Boolean]("removed"))

@@ -273,11 +273,14 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
           version = Record.ShadowVersion,
           changes = unused.map { u =>
             val names = u.files.map(_.getPath.getName).toSet
-            // a marker belongs to no pass, and RecordCheck refuses a region in it
-            val gone = u.change.added.filter(a => names(a.staged)).map(_.copy(region = 0))
+            // An earlier VACUUM has announced some files, and could not remove them. A marker belongs to no pass, and
+            // RecordCheck refuses a region in it.
+            val gone = u.change.added.filter(a =>
+              names(a.staged) && !shadows.isExpired(record.run, u.change.folder, a.name))
+              .map(_.copy(region = 0))
             u.change.copy(replaced = Nil, added = gone)
           }.filter(_.added.nonEmpty))
-      // no marker is needed for files that no record names: failed attempts of tasks left them, and nobody reads them
+      // nor is a marker needed for files that no record names: failed attempts of tasks left them, and nobody reads them
       val isNeeded = marker.kind == Record.Abandon || marker.changes.nonEmpty
       !isNeeded || Markers.commit(state, marker)(_.last != lastSeen) && {
         lastSeen += 1
@@ -364,9 +367,9 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     def named = shadows.expiredOf(record.run).filter(
       _.changes.exists(c => c.folder == folder && c.added.exists(_.name == file.name)))
     val markers = shadows.abandonOf(record.run).map(_.record).toSeq ++ named
-    val later =
-      if (markers.nonEmpty) markers else replacers.getOrElse(folder -> file.name, Nil)
-    later.map(_.createdMs).reduceOption(_ max _)
+    // the first marker, because nobody reads the file since then
+    if (markers.nonEmpty) Some(markers.map(_.createdMs).min)
+    else replacers.getOrElse(folder -> file.name, Nil).map(_.createdMs).reduceOption(_ max _)
   }
 
   // by folder and name of a file, the records of the shadows that replace it and are not abandoned

@@ -3,7 +3,7 @@
 
 package io.sparkzorder.sources.plain
 
-import java.io.File
+import java.io.{File, FileNotFoundException}
 import java.nio.file.{AccessDeniedException, Files}
 import java.nio.file.attribute.{PosixFilePermission, PosixFilePermissions}
 import java.util.UUID
@@ -185,6 +185,13 @@ class PermissionsSuite extends FaultyTables {
       withCopy(dir) { copy =>
         val denied = denying(_.getName == "_1", Set("open"))(Try(readPartition(copy, 0)))
         assert(denied.failed.get.getMessage.contains("ZORDER_STATE_UNREADABLE"))
+        // as local disk reports it, also where the process has too many open files
+        val unopened = FaultyFileSystem.withHook { (operation, path) =>
+          if (operation == "open" && path.getName == "_1") {
+            throw new FileNotFoundException(s"$path (Permission denied)")
+          }
+        }(Try(readPartition(copy, 0)))
+        assert(unopened.failed.get.getMessage.contains("cannot be opened"))
         assert(readPartition(copy, 0) === expected)
       }
     }
