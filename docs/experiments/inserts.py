@@ -48,8 +48,8 @@ into tables with a [declared order](../ordered-writes.md).
 | cells | by the grid, after a shuffle has dealt the rows to its cells |
 | sampled | by a sample of the rows, after a shuffle has dealt the rows by the sample |
 
-CPU seconds are those of Spark's tasks, of one INSERT each, with other programs at work on the same machine; the plain INSERT came first
-and met the coldest code. Pages that are ruled out are the mean over 200 values of each column.
+CPU seconds are those of Spark's tasks. Seconds and CPU seconds are the least of all rounds (`--rounds`, by default one). Other programs
+were at work on the same machine. In each section, the plain INSERT came first of the measured INSERTs. Pages that are ruled out are the mean over 200 values of each column.
 """
 
 
@@ -78,7 +78,7 @@ WAYS = (
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of the text."""
+    """One experiment of Impala's text, repeated by INSERTs."""
 
     title: str
     text: str

@@ -18,8 +18,9 @@ HEAD = """\
 *Made from the functions' own descriptions by `make docs-pages`.*
 
 Each function has the same name in SQL, in Python (`from spark_zorder import functions as F`) and in Scala
-(`import io.sparkzorder.functions._`). The functions work in any query, in classic sessions and over Spark Connect, and
-their result is never NULL. `DESCRIBE FUNCTION EXTENDED zorder` shows the same text in a session.
+(`import io.sparkzorder.functions._`). The functions work in classic sessions and over Spark Connect, and their result is
+never NULL. The text of a function says where it does not work. On Spark 4.0, functions that sample do not work [over a recursive
+query](ways-in.md#what-differs-between-the-lines). `DESCRIBE FUNCTION EXTENDED zorder` shows the same text in a session.
 
 | to | use |
 |---|---|
@@ -77,7 +78,7 @@ def describe(spark: SparkSession, name: str) -> Description:
     usages = [" ".join(form.split()) for form in re.split(rf"\n\s*(?={name}\()", "\n" + said)]
     sections: dict[str, list[str]] = {}
     for line in lines:
-        # Spark indents titles of sections by four blanks, and their lines by more
+        # Spark indents the titles of sections by four blanks, and their lines by six
         if found := re.match(r" {4}(\w+):\s*(.*)$", line):
             sections[found[1]] = [found[2]] if found[2] else []
         elif sections and line.strip():
