@@ -60,7 +60,8 @@ def _session(spark: "SparkSession", loaded: bool) -> list[str]:
         f"extensions     {spark.conf.get('spark.sql.extensions', '') or 'none set'}",
         *[f"jar            {jar} ({_jars.row_of(jar)})" for jar in jars],
         *[
-            f"               is of version {version}, this package of {__version__}: take one"
+            f"               is of version {version}, this package of {__version__}: "
+            "use jar and package of one version"
             for version in sorted(map(str, others))
         ],
         f"extension      {'loaded' if loaded else 'NOT loaded'}",

@@ -60,7 +60,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
     DeclaredOrder.propertyKeys.exists(_.equalsIgnoreCase(key))
 
   private def alter(session: Session, table: CatalogTable): Unit = {
-    val columns = order.map { o =>
+    val declared = order.map { o =>
       new SortByCheck(session.sessionState.conf.resolver).check(table, o, table.dataSchema)
       o.properties
     }.getOrElse(Map.empty)
@@ -75,9 +75,9 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
     // Properties of an earlier declaration that the new one does not set are removed. Impala's two properties, for
     // example, would go on to declare another order for Impala.
     val old =
-      DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !columns.contains(k))
-    if (columns.nonEmpty) {
-      AlterTableSetPropertiesCommand(table.identifier, columns, isView = false).run(session)
+      DeclaredOrder.propertyKeys.filter(k => table.properties.contains(k) && !declared.contains(k))
+    if (declared.nonEmpty) {
+      AlterTableSetPropertiesCommand(table.identifier, declared, isView = false).run(session)
     }
     if (old.nonEmpty) {
       AlterTableUnsetPropertiesCommand(table.identifier, old, ifExists = true, isView = false)
@@ -89,7 +89,7 @@ private[sparkzorder] final case class AlterSortBy(order: Option[DeclaredOrder])
   }
 }
 
-/** Refuses an order that later writes could not keep, when it is declared. */
+/** Checks an order when it is declared. Refuses an order that later writes could not keep. */
 private[sparkzorder] final class SortByCheck(sameName: Resolver) {
 
   /**
@@ -126,7 +126,8 @@ private[sparkzorder] object SortByCheck {
       case "hudi" => "a Hudi table" -> "Use Hudi's own clustering."
       case "parquet" | "orc" =>
         "a table of another catalog than Spark's session catalog" -> "Create it in spark_catalog."
-      case other => s"a table of the format $other" -> "Only tables of Parquet and ORC files are."
+      case other =>
+        s"a table of the format $other" -> "SORT BY works for tables of Parquet and ORC files only."
     }
     throw ZOrderErrors.sortByUnsupported(name, kind, advice)
   }

@@ -21,6 +21,8 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param default the default as a user would write it; None if the setting has no default
  * @param doc the description in the documentation
  * @param legal what a value must be, for error messages, as in "true or false"
+ * @param scopes where the setting may be set
+ * @param convert returns None, or throws any exception, if a value is not legal
  */
 private[sparkzorder] final class Setting[T](
     val key: String,

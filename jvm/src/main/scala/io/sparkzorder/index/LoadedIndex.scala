@@ -37,7 +37,7 @@ private[sparkzorder] final class LoadedIndex(
    */
   private def reader: IndexReader = {
     if (opened.header.id != loadedHeader.id) {
-      throw new java.io.IOException("another index has taken its place while it was read")
+      throw new IOException("another index has replaced the file of the index while it was read")
     }
     opened
   }
@@ -75,8 +75,8 @@ private[sparkzorder] final class LoadedIndex(
     new OpenValues(values, directory, part.name, conf, cacheSize)
   }
 
-  /** If the identities of two objects are equal, both have the same files at the same positions. */
-  def identity: AnyRef = CacheKey.of(generation, IndexCache.Files)
+  /** If the ids of two objects are equal, both have the same files at the same positions. */
+  def entriesId: AnyRef = CacheKey.of(generation, IndexCache.Files)
 
   /**
    * Reads a column. The cache does not keep the column itself, but what queries compute from the column, see
@@ -254,7 +254,7 @@ private final class CachedDirectory(val directory: ShardDirectory) extends Sized
 private[index] object LoadedValues {
 
   /**
-   * @throws java.io.IOException also if the directory has another part than the one that the index names
+   * @throws java.io.IOException if the head cannot be read, is damaged, or is the head of another part than `named`
    */
   def head(directory: Path, named: HeaderValuesPart, conf: Configuration): ValuesPart = {
     val head = PostingsReader.read(

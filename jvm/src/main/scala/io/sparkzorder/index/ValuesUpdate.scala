@@ -55,7 +55,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    * CREATE or REFRESH, the statement fails; after a rewrite it does not, because the rewrite is committed.
    *
    * @param mayRebuild true for CREATE and REFRESH, see [[run]]
-   * @return why values are missing; None if no values are missing
+   * @return why this call could not read some values; None if it read all that were missing
    */
   def attempt(mayRebuild: Boolean): Option[String] = {
     val missing =
@@ -117,7 +117,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         values.of(c.name).filter(p =>
           p.domain != c.toRead.domain.text || statesOf(p).forall(_.intersect(live).subsetOf(again)))
       }
-      name(useful, replaced.map(_.name).toSet, values.parts)
+      commit(useful, replaced.map(_.name).toSet, values.parts)
     }
     (written.flatMap(_.missed) ++ unreadable).distinct
   }
@@ -182,13 +182,13 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
   }
 
   /**
-   * Writes a generation of the index that names the new parts.
+   * Writes a generation of the index that refers to the new parts.
    *
    * @param replaced the names of the parts that the new parts replace
    * @param known the parts that the index had before the values were read. Parts that another session has added
    *   meanwhile stay
    */
-  private def name(
+  private def commit(
       written: Seq[WrittenPart],
       replaced: Set[String],
       known: Seq[HeaderValuesPart]): Unit = {
@@ -308,7 +308,6 @@ private[sparkzorder] object ValuesUpdate {
    *
    * @param nulls the number of NULLs in a file of the index; None if the values of the file cannot be indexed
    * @param isKnown true for a file whose values need not be read, because the index has them
-   * @param files the number of files whose values the index has already, also if all values are read again
    * @param isRebuilt true if all values are read again
    * @param isFull true if the column must get no further part
    */
@@ -317,7 +316,6 @@ private[sparkzorder] object ValuesUpdate {
       toRead: ColumnToRead,
       nulls: Int => Option[Long],
       isKnown: Int => Boolean,
-      files: Long,
       isRebuilt: Boolean,
       isFull: Boolean) {
     def isWanted(i: Int): Boolean = !isFull && nulls(i).isDefined && !isKnown(i)
@@ -343,7 +341,7 @@ private[sparkzorder] object ValuesUpdate {
       for ((t, leaves) <- most; domain <- ValueDomain.of(t)) yield {
         val isRead = stored.map(s => leaves(index.indexed(s).leafType))
         val parts = values.of(name)
-        // a failure if a part is damaged
+        // a failure if a part cannot be read now: the part may be damaged
         val known = Try(index.values(name, domain).map(_.covered))
         val covered = known.toOption.flatten
         val files = covered.fold(0L)(countOf)
@@ -359,7 +357,6 @@ private[sparkzorder] object ValuesUpdate {
             if (has.size == 1 && isRead(has.head)) Some(nulls(has.head)(i)) else None
           },
           i => !rebuilt && covered.exists(words => (words(i >> 6) >>> i & 1L) != 0),
-          files,
           rebuilt,
           isFull = !rebuilt && (parts.size >= MostParts || known.isFailure))
       }

@@ -17,7 +17,7 @@ import io.sparkzorder.errors.ZOrderErrors
  * @param root the table's directory, which may be reached through links
  */
 private[sparkzorder] final class OwnPaths(fs: FileSystem, root: Path) {
-  // other file systems with tables of spark-zorder have no links; tests use the scheme `faulty`
+  // other file systems with tables of spark-zorder have no links; `faulty` is the local file system of the tests
   private val isLocal = Set("file", "faulty")(fs.getUri.getScheme)
   private val top: LocalPath = if (isLocal) local(root) else null
 

@@ -9,7 +9,7 @@ import io.sparkzorder.table.TableFiles
 import io.sparkzorder.util.Paths
 
 /**
- * What the records of a table told when they were read. Writers, readers, reports and the index all ask this
+ * The records of a table, as they were when this object was made. Writers, readers, reports and the index all ask this
  * class which runs are in force.
  *
  * A run that exchanges files has a numbered record. Its new files belong to the table from the moment when
@@ -98,8 +98,8 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def isSettled: Boolean = seen.isSettled
 
   /**
-   * Where the listed files of a table disagree with what its published runs did. Each such file is looked
-   * up once more, because a listing that took long may show a file that a run has just replaced.
+   * Where the listed files of a table disagree with what its published runs did. A disagreement counts only if one of
+   * its files is still there, because a listing that took long may show files that a run has just replaced.
    *
    * @param listed files as they were listed
    * @param isRead true for a listed file that readers read; called for replaced files only

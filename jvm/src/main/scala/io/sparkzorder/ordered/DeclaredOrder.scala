@@ -12,7 +12,6 @@ import com.fasterxml.jackson.databind.ObjectMapper
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 
 import io.sparkzorder.conf.{Setting, Settings}
 import io.sparkzorder.errors.ZOrderErrors
@@ -31,7 +30,7 @@ private[sparkzorder] final case class DeclaredOrder(columns: Seq[Seq[String]], l
   import DeclaredOrder._
 
   /** The columns in the form of the property `zorder.columns`. */
-  def text: String = columns.map(quoted).mkString(", ")
+  def text: String = columns.map(WrittenName.of).mkString(", ")
 
   /** The clause of the statement that declares this order, such as `ZORDER (a, b)`. */
   def clause: String =
@@ -76,7 +75,10 @@ private[sparkzorder] object DeclaredOrder {
   /** The table property in which Spark 4 keeps the columns of CLUSTER BY. */
   val SparkClustering = "clusteringColumns"
 
-  /** The properties that SORT BY sets and `SORT BY ()` removes. */
+  /**
+   * The properties of a declaration, which `SORT BY ()` removes. It leaves `zorder.workload.enabled`, which AUTO has
+   * set.
+   */
   val propertyKeys: Seq[String] =
     Seq(Settings.Columns.propertyKey, Settings.Order.propertyKey, ImpalaColumns, ImpalaOrder)
 
@@ -120,10 +122,6 @@ private[sparkzorder] object DeclaredOrder {
       case e: java.io.IOException =>
         throw ZOrderErrors.invalidSetting(SparkClustering, json, e.getMessage)
     }
-
-  private def quoted(parts: Seq[String]): String = parts.map { p =>
-    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
-  }.mkString(".")
 }
 
 /**

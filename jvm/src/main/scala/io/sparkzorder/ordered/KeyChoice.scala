@@ -168,7 +168,10 @@ private[ordered] final class KeyChoice(
   private def powerOfTwo(wanted: Double, least: Int, most: Int): Int =
     Iterator.iterate(math.max(1, least))(_ * 2).find(n => n >= wanted || n >= most).get
 
-  /** The path of the partition directory of a row, relative to the table, as Spark's writer makes it. */
+  /**
+   * The path of the partition directory of a row, relative to the table. Spark's writer makes the same path, unless the
+   * writer has a time zone of its own.
+   */
   private lazy val path: Expression = {
     // for Hive's command, `partitionColumns` has only the dynamic partition columns
     val static = write.staticPartitions.toSeq

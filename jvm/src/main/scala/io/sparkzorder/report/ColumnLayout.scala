@@ -194,7 +194,8 @@ private[sparkzorder] final class ColumnStorageUnits(
   private val spread = RowDistributionEstimate.of(
     span.ranks,
     ValueSpacing.of(column.dataType, span.values, 2 * finest.size),
-    finest.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), all(i).rows.toDouble)))
+    finest.map(i =>
+      RowDistributionEstimate.UnitRows(span.low(i), span.high(i), all(i).rows.toDouble)))
 
   /**
    * How many of `units` a point query on the column reads on average, and the ideal number.

@@ -36,8 +36,8 @@ private[sparkzorder] final class RowDistributionEstimate private (below: Array[D
 
 private[sparkzorder] object RowDistributionEstimate {
 
-  /** `count` rows whose values lie between two ranks, both included. */
-  final case class Rows(low: Int, high: Int, count: Double)
+  /** The rows of one unit: `count` rows whose values lie between two ranks, both included. */
+  final case class UnitRows(low: Int, high: Int, count: Double)
 
   // The rows of a unit are spread again if a ratio is above `Uneven`. The ratio compares two means of the
   // density of the table's rows over the range of the unit: the mean weighted by rows, divided by the mean
@@ -48,7 +48,7 @@ private[sparkzorder] object RowDistributionEstimate {
    * @param ranks the number of distinct values
    * @param values the distances between these values
    */
-  def of(ranks: Int, values: ValueSpacing, units: Seq[Rows]): RowDistributionEstimate = {
+  def of(ranks: Int, values: ValueSpacing, units: Seq[UnitRows]): RowDistributionEstimate = {
     val pieces = 2 * ranks - 1
     val width = Array.tabulate(pieces)(i => if (i % 2 == 0) values.point else values.gap(i / 2))
     val even = evenly(width, values, units)
@@ -78,7 +78,7 @@ private[sparkzorder] object RowDistributionEstimate {
   private def evenly(
       width: Array[Double],
       values: ValueSpacing,
-      units: Seq[Rows]): Array[Double] = {
+      units: Seq[UnitRows]): Array[Double] = {
     val density = new RangeSums(width.length)
     val atOneValue = new Array[Double](width.length)
     units.foreach { u =>

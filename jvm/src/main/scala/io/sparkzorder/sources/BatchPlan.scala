@@ -52,7 +52,10 @@ private[sparkzorder] final case class BatchPlan(
 
   def sampledRows: Long = sampled.getOrElse(samples.map(_.rows.toLong).sum)
 
-  /** The plan reduced to the parts that a report needs: the driver may keep the plans of thousands of batches. */
+  /**
+   * The plan reduced to the parts that a report needs: the driver may keep the plans of thousands of batches. Only for
+   * a batch that was done, because `expectedBytes` and `cells` need the grid.
+   */
   def thinned: BatchPlan = copy(
     grid = None,
     samples = samples.map(_.thinned(BatchPlan.RowsForReport)),

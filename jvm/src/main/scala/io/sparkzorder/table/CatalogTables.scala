@@ -66,17 +66,20 @@ private[sparkzorder] final class CatalogTables(conf: Configuration, catalog: => 
       }
     }
 
-  /** @param isPassed returns true for an error that means that the session has no such table */
+  /**
+   * @param isHarmless true for an error after which no table at the path can be missing, because the session has no
+   *   such table
+   */
   private def logged[T](
       what: String,
       body: => T,
-      isPassed: Throwable => Boolean): Option[T] =
+      isHarmless: Throwable => Boolean): Option[T] =
     try Some(body)
     catch {
       case NonFatal(e) =>
         logWarning(
           s"The catalog does not show $what, which may be at the path: ${e.getMessage}")
-        if (!isPassed(e) && unread.isEmpty) unread = Some(s"$what: ${e.getMessage}")
+        if (!isHarmless(e) && unread.isEmpty) unread = Some(s"$what: ${e.getMessage}")
         None
     }
 }

@@ -146,6 +146,11 @@ private[sparkzorder] object WrittenName {
         Try(AttributeNameParser.parseAttributeName(name)).filter(_.forall(_.nonEmpty)).getOrElse(
           throw e)
     }
+
+  /** The name that [[parts]] reads: `a.b`, with quotes around the parts that need them. */
+  def of(parts: Seq[String]): String = parts.map { p =>
+    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
+  }.mkString(".")
 }
 
 /**
@@ -156,7 +161,5 @@ private[sparkzorder] object WrittenName {
 private[sparkzorder] final case class OrderingColumn(parts: Seq[String], dataType: DataType) {
 
   /** Display name: `a.b`, with quotes around the parts that need them. */
-  def name: String = parts.map { p =>
-    if (p.matches("[A-Za-z_][A-Za-z0-9_]*")) p else quoteIdentifier(p)
-  }.mkString(".")
+  def name: String = WrittenName.of(parts)
 }

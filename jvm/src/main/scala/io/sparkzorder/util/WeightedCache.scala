@@ -13,7 +13,8 @@ import scala.collection.JavaConverters._
  * The least recently used values are removed first. A value that is loaded replaces only values that were not used
  * since the key of the new value was last used. So if queries use more values in turn than fit, some values stay, and
  * the others are loaded each time. Without this rule, each value would replace the value that is needed next. A
- * value that is [[put]] may replace any other. No value makes room for one that does not fit even then.
+ * value that is [[put]] may replace any other. If a value would not fit even without all values that it may replace, it
+ * replaces none.
  *
  * Thread-safe. A value is loaded once, outside the lock, so only threads that need the same value wait. Guava's
  * and Caffeine's caches have one fixed limit. Here each call passes its own limit, a setting of its session.
@@ -37,7 +38,10 @@ private[sparkzorder] final class WeightedCache[K <: AnyRef, V](weigh: V => Long)
   // the last use of each key, also of keys whose values are not kept
   private val lastUses = new LinkedHashMap[K, Long](16, 0.75f, true)
 
-  /** The value of a key, if it is there. */
+  /**
+   * The value of a key, if it is there. Waits while another thread loads the value, and throws the error of that load.
+   * The key becomes the last to be removed. But the time of its last use stays, by which a loaded value may replace it.
+   */
   def get(key: K): Option[V] = find(key).map(_.value)
 
   /**

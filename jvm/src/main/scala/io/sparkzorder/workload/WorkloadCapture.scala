@@ -198,7 +198,10 @@ private[sparkzorder] object LaterNotes extends Logging {
     if (values.addAndGet(has.toLong) <= MaxValues) executor.execute(made) else made.end()
   }
 
-  /** Waits until all notes that were added before are made, but not longer than [[MaxWaitSeconds]]. */
+  /**
+   * Waits until all notes that were added before are made, but not longer than [[MaxWaitSeconds]]. If the queue is
+   * full, the call does not wait.
+   */
   def await(): Unit = if (isUsed) {
     val marker = new Marker
     executor.execute(marker)

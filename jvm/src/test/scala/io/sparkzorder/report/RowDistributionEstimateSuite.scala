@@ -25,7 +25,7 @@ class RowDistributionEstimateSuite extends AnyFunSuite with RandomInputs {
     val spread = RowDistributionEstimate.of(
       span.ranks,
       ValueSpacing.of(t, span.values, 2 * ranges.size),
-      ranges.indices.map(i => RowDistributionEstimate.Rows(span.low(i), span.high(i), 1000.0)))
+      ranges.indices.map(i => RowDistributionEstimate.UnitRows(span.low(i), span.high(i), 1000.0)))
     ranges.indices.map(i => spread.share(span.low(i), span.high(i))).sum
   }
 

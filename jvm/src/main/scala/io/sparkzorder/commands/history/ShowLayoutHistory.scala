@@ -16,7 +16,10 @@ import io.sparkzorder.snapshot.Shadowed
 import io.sparkzorder.table.{TableFiles, TableLister, Target}
 import io.sparkzorder.util.Directories
 
-/** SHOW LAYOUT HISTORY: the records of a table, the newest first. Changes nothing. */
+/**
+ * SHOW LAYOUT HISTORY: the records of a table, the newest first. Changes nothing. `retainedUntil` is NULL if nothing is
+ * kept, or if what is kept does not expire.
+ */
 private[sparkzorder] case object ShowLayoutHistory extends TableAction {
   override def statement: String = "SHOW LAYOUT HISTORY"
   override def description(target: Target): String = s"ShowLayoutHistory ${target.name}"
@@ -81,8 +84,8 @@ private[sparkzorder] final class HistoryRows(
   }
 
   /**
-   * The bytes of the hidden files of a shadow, by the lengths in the record. Without an intent, the shadow has no
-   * hidden files any more. Files whose deletion a record announces do not count.
+   * The bytes of the hidden files of a shadow, by the lengths in the record. If the intent of the run is gone, a
+   * clean-up has removed its hidden files. Files whose deletion a record announces do not count.
    */
   private def hiddenBytes(r: Record): Long =
     if (!withIntent(r.run)) 0L

@@ -64,18 +64,18 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
    * The child under a new filter. None if no condition can be used, or if all rows of the child already satisfy
    * the conditions.
    *
-   * @param isAll true if the query evaluates all of these conditions for each row of the child. If a condition
-   *   fails on a row, the query then fails without the new filter, too
+   * @param isEvaluated true if the query itself evaluates all of these conditions for each row of the child. If a
+   *   condition fails on a row, the query then fails without the new filter, too
    */
   private def filtered(
       child: LogicalPlan,
       conditions: Seq[Expression],
-      isAll: Boolean): Option[LogicalPlan] = {
+      isEvaluated: Boolean): Option[LogicalPlan] = {
     val some = conditions.map(simplified).filterNot(_ == Literal.TrueLiteral)
       .filter(c => c.references.nonEmpty && c.references.subsetOf(child.outputSet))
       // a condition that can fail must not be evaluated for a row that the query drops first, for example by
       // a join
-      .filter(c => isTotal(c) && isSafe(child) || isAll && isOfOneTable(child))
+      .filter(c => isTotal(c) && isSafe(child) || isEvaluated && isOfOneTable(child))
     if (some.isEmpty) None
     else some.filterNot(child.constraints.contains).reduceOption(And).map(Filter(_, child))
   }
@@ -114,7 +114,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     val found =
       if (rows.size > MaxRows) None
       else conjuncts.filter(isPlain).reduceOption(And).flatMap(oneOf(_, rows))
-    found.flatMap(c => filtered(e.child, Seq(c), isAll = conjuncts.forall(isPlain)))
+    found.flatMap(c => filtered(e.child, Seq(c), isEvaluated = conjuncts.forall(isPlain)))
       .fold(f)(child => f.copy(child = e.copy(child = child)))
   }
 
@@ -133,7 +133,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       val all = splitConjunctivePredicates(condition)
       val conjuncts = all.filter(c => isPlain(c) && c.references.exists(made.contains))
       conjuncts.reduceOption(And).flatMap(oneOf(_, rows.map(AttributeMap(_))))
-        .flatMap(c => filtered(g.child, Seq(c), isAll = conjuncts.size == all.size))
+        .flatMap(c => filtered(g.child, Seq(c), isEvaluated = conjuncts.size == all.size))
     }.fold(f)(child => f.copy(child = g.copy(child = child)))
   }
 
@@ -173,7 +173,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
       .map(_.transform { case x: Attribute => byKey.getOrElse(x, x) })
     if (keys.isEmpty || conjuncts.isEmpty) f
     else {
-      filtered(a.child, conjuncts, isAll = conjuncts.size == all.size)
+      filtered(a.child, conjuncts, isEvaluated = conjuncts.size == all.size)
         .fold(f)(child => f.copy(child = a.copy(child = child)))
     }
   }
@@ -208,7 +208,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
             case e if functions.exists(_._2.semanticEquals(e)) =>
               functions.find(_._2.semanticEquals(e)).get._1
           }).filter(c => isPlain(c) && c.references.nonEmpty && c.references.subsetOf(keys))
-        filtered(p, ofKeys, isAll = ofKeys.size == conjuncts.size)
+        filtered(p, ofKeys, isEvaluated = ofKeys.size == conjuncts.size)
           .map(c => node.withNewChildren(Seq(c)))
       case _ => None
     }
@@ -224,7 +224,7 @@ private[sparkzorder] object ImpliedFilters extends Rule[LogicalPlan] with Predic
     else {
       val any = conditions.flatten.map(simplified).distinct.reduce(Or)
       if (any.exists(_ == Literal.TrueLiteral) || !isPlain(any)) a
-      else filtered(a.child, Seq(any), isAll = true).fold(a)(child => a.copy(child = child))
+      else filtered(a.child, Seq(any), isEvaluated = true).fold(a)(child => a.copy(child = child))
     }
   }
 

@@ -35,7 +35,7 @@ private[sparkzorder] trait FilePruner extends (FileStatus => Boolean) {
 /**
  * Decides for the entries of an index.
  *
- * @param identity the identity of the index, see `LoadedIndex.identity`
+ * @param identity the identity of the index, see `LoadedIndex.entriesId`
  * @param lookup finds the entries of files
  */
 private[sparkzorder] final class EntryPruner(

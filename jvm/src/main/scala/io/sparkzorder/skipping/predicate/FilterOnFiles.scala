@@ -101,12 +101,12 @@ private[sparkzorder] final class FilterOnFiles private (
 
   /** The files of the index, for the record of the workload. */
   private[sparkzorder] def indexedFiles: FileTable = index.table
-  private[sparkzorder] def indexIdentity: AnyRef = index.identity
+  private[sparkzorder] def indexIdentity: AnyRef = index.entriesId
 
   override def prunedBy: IndexedSeq[String] = byGroup.prunedBy
 
   override def byEntries: Option[EntryPruner] =
-    Some(new EntryPruner(index.identity, index.files, byGroup))
+    Some(new EntryPruner(index.entriesId, index.files, byGroup))
 
   private lazy val walk = index.files.walk()
 

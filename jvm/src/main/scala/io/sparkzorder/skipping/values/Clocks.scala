@@ -41,8 +41,9 @@ private[values] final class Clocks(zone: ZoneId) {
     }
 
   /**
-   * The instants of all local times of an interval. They need not lie between the instants of its two ends: the
-   * local times that are left out when a clock is set forward become instants after the change, out of order.
+   * The instants of all local times of an interval. They need not lie between the instants of its two ends. A clock
+   * that is set forward leaves out some local times, and Spark reads such a time as an instant after the change. So a
+   * later local time can be an earlier instant.
    *
    * @param low the instant of the least local time
    * @param high the instant of the greatest local time

@@ -168,7 +168,10 @@ private[delta] object DeltaLayouts {
       .find(_.nonEmpty).toSeq.flatMap(OrderingColumns.parsed)
   }
 
-  /** The last layout; None if one of its columns is gone, or if the last run was a compaction. */
+  /**
+   * The layout of the last run, whose file has the latest modification time. None if no file has a tag of a run, if a
+   * column of the layout is gone, or if the last run was a compaction.
+   */
   def lastLayout(snapshot: Snapshot): Option[LastLayout] =
     newest(snapshot, lit(true)).flatMap(of(_)).flatMap { tag =>
       val found = tag.key.split(Separator).toSeq.map(logical(_, "", snapshot.schema))
