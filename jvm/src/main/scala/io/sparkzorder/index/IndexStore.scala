@@ -249,24 +249,23 @@ private[sparkzorder] final class IndexStore(val root: Path, conf: Configuration)
 
   /**
    * Parts of the index of values that the newest generation does not need: parts that only earlier
-   * generations name, and parts that a job has left behind.
+   * generations name, and parts that a job has left behind, which may be all parts if the index was dropped meanwhile.
    *
    * @param graceMs how long after the newest generation appeared queries may still read earlier generations
    */
   def superseded(graceMs: Long): Seq[FileStatus] = {
     val listed = list()
     val parts = listed.filter(isValuesPart)
-    val newest = if (parts.isEmpty) None else generationsIn(listed).headOption
-    newest.flatMap(f => Try(new PartReader(f, conf).header).toOption.map(_ -> f)).toSeq.flatMap {
-      case (header, generation) =>
-        val used = valuesOf(Seq(header))
-        // without a grace no time counts, as for other files that VACUUM LAYOUT removes
-        val isOver = graceMs == 0L || IndexStore.isBefore(generation, now - graceMs)
-        val named = generationsIn(listed).tail.flatMap(valuesIn).toSet
-        parts.filter { s =>
-          val name = s.getPath.getName
-          !used(name) && (if (named(name)) isOver else isAbandoned(s, now - IndexStore.AbandonedMs))
-        }
+    val (newest, earlier) = generationsIn(if (parts.isEmpty) Nil else listed).splitAt(1)
+    // no part is known to be unused if the newest generation cannot be read
+    Try(valuesOf(newest.map(new PartReader(_, conf).header))).toOption.toSeq.flatMap { used =>
+      // without a grace no time counts, as for other files that VACUUM LAYOUT removes
+      val isOver = graceMs == 0L || newest.forall(IndexStore.isBefore(_, now - graceMs))
+      val named = earlier.flatMap(valuesIn).toSet
+      parts.filter { s =>
+        val name = s.getPath.getName
+        !used(name) && (if (named(name)) isOver else isAbandoned(s, now - IndexStore.AbandonedMs))
+      }
     }
   }
 

@@ -55,15 +55,12 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    * CREATE or REFRESH, the statement fails; after a rewrite it does not, because the rewrite is committed.
    *
    * @param mayRebuild true for CREATE and REFRESH, see [[run]]
-   * @return why this call could not read some values; None if it read all that were missing
+   * @return why the index lacks values that it should have; None if it has them all
    */
   def attempt(mayRebuild: Boolean): Option[String] = {
     val missing =
-      try {
-        val missed = run(mayRebuild)
-        missed.headOption.map(f =>
-          s"values of ${missed.size} files could not be read and are not in the index, such as $f")
-      } catch {
+      try Some(run(mayRebuild).mkString("; ")).filter(_.nonEmpty)
+      catch {
         case NonFatal(e) if !(mayRebuild && JobCancellation.isCauseOf(e)) =>
           logWarning(s"the index of $root does not have the values of all files", e)
           Some("values of some files are not in the index, and REFRESH tries again: " +
@@ -79,7 +76,7 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
    *
    * @param mayRebuild true to replace the parts of a column if it has many parts, if a part is damaged or has
    *   another domain, or if most of their files are gone
-   * @return the files whose values could not be read, or that changed meanwhile
+   * @return why the index lacks values that it should have; empty if it has them all
    */
   def run(mayRebuild: Boolean): Seq[String] =
     (for {
@@ -100,13 +97,14 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val now =
       if (wanted.isEmpty) Map.empty[String, FileStatus]
       else listed(wanted.map(table.path), table.size)
-    val read = wanted.filter(i => now.get(table.path(i)).exists(isSame(_, table, i)))
+    val (read, changed) = wanted.filter(i => now.contains(table.path(i)))
+      .partition(i => isSame(now(table.path(i)), table, i))
     val written = read.grouped(PostingsFormat.MaxFiles).flatMap { some =>
       val of = columns.filter(c => some.exists(c.isWanted))
       jobs(index, of, some, some.map(i => now(table.path(i))))
     }.toSeq
     val (useful, empty) = written.partition(_.part.files.count > 0)
-    empty.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
+    remove(empty)
     if (useful.nonEmpty) {
       lazy val live = (0 until table.size).filter(table.isLive)
         .map(i => (table.path(i), table.lengths(i), table.modified(i))).toSet
@@ -119,8 +117,21 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
       }
       commit(useful, replaced.map(_.name).toSet, values.parts)
     }
-    (written.flatMap(_.missed) ++ unreadable).distinct
+    val waiting = for (c <- columns; why <- c.closed) yield {
+      val files = (0 until table.size).filter(i => table.isLive(i) && c.isLacking(i))
+      missing(files.map(table.path), n => s"$why, and values of $n files wait for REFRESH")
+    }
+    missing(
+      (written.flatMap(_.missed) ++ unreadable).distinct,
+      n => s"values of $n files could not be read and are not in the index").toSeq ++
+      missing(
+        changed.map(table.path),
+        n => s"$n files changed, or have times that tell no change, and have no values") ++
+      waiting.flatten
   }
+
+  private def missing(files: Seq[String], why: Int => String): Option[String] =
+    files.headOption.map(f => s"${why(files.size)}, such as $f")
 
   private def isSame(f: FileStatus, table: FileTable, i: Int): Boolean =
     f.getLen == table.lengths(i) && f.getModificationTime == table.modified(i) &&
@@ -197,7 +208,11 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
     val _ = store.change { before =>
       val header = before.map(_.header)
         .filter(_.values.isDefined)
-        .getOrElse(throw new FileNotFoundException(s"the index of $root was dropped meanwhile"))
+        .getOrElse {
+          // other statements would remove these parts a day later at the earliest
+          remove(written)
+          throw new FileNotFoundException(s"the index of $root was dropped meanwhile")
+        }
       val was = header.values.get
       val kept = was.parts.filterNot(p => replaced(p.name))
       val others = kept.filterNot(p => names(p.name))
@@ -211,8 +226,11 @@ private[sparkzorder] final class ValuesUpdate(session: Session, root: Path, form
         header.chosen,
         Some(was.copy(parts = kept ++ used.map(named))))
     }
-    unused.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
+    remove(unused)
   }
+
+  private def remove(parts: Seq[WrittenPart]): Unit =
+    parts.foreach(p => store.removeValuesPart(ValuesPart.nameOf(p.part.id)))
 
   private def named(written: WrittenPart): HeaderValuesPart = {
     val WrittenPart(part, head) = written
@@ -309,7 +327,7 @@ private[sparkzorder] object ValuesUpdate {
    * @param nulls the number of NULLs in a file of the index; None if the values of the file cannot be indexed
    * @param isKnown true for a file whose values need not be read, because the index has them
    * @param isRebuilt true if all values are read again
-   * @param isFull true if the column must get no further part
+   * @param closed why the column must get no further part; None if it may
    */
   private final case class Column(
       name: String,
@@ -317,8 +335,9 @@ private[sparkzorder] object ValuesUpdate {
       nulls: Int => Option[Long],
       isKnown: Int => Boolean,
       isRebuilt: Boolean,
-      isFull: Boolean) {
-    def isWanted(i: Int): Boolean = !isFull && nulls(i).isDefined && !isKnown(i)
+      closed: Option[String]) {
+    def isLacking(i: Int): Boolean = nulls(i).isDefined && !isKnown(i)
+    def isWanted(i: Int): Boolean = closed.isEmpty && isLacking(i)
   }
 
   private object Column {
@@ -358,7 +377,10 @@ private[sparkzorder] object ValuesUpdate {
           },
           i => !rebuilt && covered.exists(words => (words(i >> 6) >>> i & 1L) != 0),
           rebuilt,
-          isFull = !rebuilt && (parts.size >= MostParts || known.isFailure))
+          if (rebuilt) None
+          else if (known.isFailure) Some(s"the values of `$name` in the index cannot be read")
+          else Some(s"`$name` has ${parts.size} parts in the index").filter(_ =>
+            parts.size >= MostParts))
       }
     }
   }

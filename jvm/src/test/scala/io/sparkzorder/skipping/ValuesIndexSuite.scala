@@ -15,10 +15,12 @@ import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.index.{IndexCache, ValuesUpdate}
 import io.sparkzorder.index.values.{PostingsFormat, PostingsReader, ValuesPart}
+import io.sparkzorder.table.ParquetFiles
 
 /** Look-ups of values by columns whose min and max span everything. */
 class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper {
@@ -431,6 +433,13 @@ class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper 
       create(dir, "u")
       (1 to 21).foreach { i =>
         scattered(dir, 1, rows = 5, from = i * 10000)
+        if (i == 20) {
+          sql(s"OPTIMIZE '$dir' ZORDER BY (id)").collect()
+          val root = new HadoopPath(s"file:$dir")
+          val why = new ValuesUpdate(SparkLine.session(spark), root, ParquetFiles)
+            .attempt(mayRebuild = false)
+          assert(why.exists(_.contains("`u` has 20 parts in the index")), why)
+        }
         sql(s"REFRESH ZORDER INDEX ON '$dir'").collect()
       }
       val summary = ValuesUpdate.summaries(

@@ -7,17 +7,20 @@ import java.io.File
 import java.nio.file.Files
 import java.util.concurrent.atomic.AtomicBoolean
 
+import org.apache.hadoop.fs.{Path => HadoopPath}
 import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.SparkConf
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.execution.FileSourceScanExec
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.sparkzorder.SparkLine
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.errors.ZOrderException
-import io.sparkzorder.index.{IndexCache, IndexReader}
+import io.sparkzorder.index.{IndexCache, IndexReader, ValuesUpdate}
 import io.sparkzorder.index.values.ValuesPart
+import io.sparkzorder.table.ParquetFiles
 
 /** How an index of values changes: by several sessions at once, with odd files, and what it leaves behind. */
 class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper {
@@ -117,6 +120,57 @@ class ValuesUpkeepSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper
       val row = interrupted(isNewIndex)(create(dir, "u"))(sql(theirs).head())
       assert(row.getAs[String]("reason") === "the index exists already")
       assert(ofValues(row) === Seq(("u", 4L, 0L)))
+    }
+  }
+
+  test("a session whose index is dropped meanwhile leaves no values behind") {
+    withTableDir { dir =>
+      scattered(dir, 4)
+      create(dir, "u")
+      scattered(dir, 2, from = 100000)
+      def drop() = sql(s"DROP ZORDER INDEX ON '$dir'").collect()
+      intercept[ZOrderException](interrupted(isNewPart)(drop())(refresh(dir, "faulty://")))
+      assert(!storeOf(dir).exists)
+      assert(partsOf(dir).isEmpty)
+      // what a session that was killed has left
+      val left = new File(dir, s"_zorder/_index/${ValuesPart.Prefix}left")
+      assert(left.mkdirs())
+      Files.write(new File(left, ValuesPart.Head).toPath, Array[Byte](1))
+      def vacuum() = sql(s"VACUUM LAYOUT '$dir'").collect()
+        .filter(_.getAs[String]("kind") == "index").map(_.getAs[String]("path").split('/').last)
+      // a job may be writing it
+      assert(vacuum().isEmpty)
+      age(dir, hours = 25)
+      assert(vacuum() === Array(left.getName))
+      assert(partsOf(dir).isEmpty)
+    }
+  }
+
+  private def valuesOf(dir: File, scheme: String = "file:") =
+    new ValuesUpdate(SparkLine.session(spark), new HadoopPath(s"$scheme$dir"), ParquetFiles)
+
+  test("a column that gets no further values is named, and so are files that changed") {
+    withTableDir { dir =>
+      scattered(dir, 4)
+      create(dir, "u, k")
+      assert(valuesOf(dir).attempt(mayRebuild = false) === None)
+      damage(dir, named(dir)("u").head)
+      val why = valuesOf(dir).attempt(mayRebuild = false)
+      assert(why.exists(_.contains("the values of `u` in the index cannot be read")), why)
+      assert(why.exists(_.contains("4 files")), why)
+      assert(ofValues(refresh(dir)).map(_._2) === Seq(4L, 4L))
+    }
+    withTableDir { dir =>
+      scattered(dir, 4)
+      // changes when its entry is made, and before its values are read
+      val file = new File(dir, dataFiles(dir).head.name)
+      def isRead(operation: String, path: String) =
+        operation == "create" && path.contains("/_index/_tmp_")
+      val row = interrupted(isRead) {
+        assert(file.setLastModified(file.lastModified + 5000))
+      }(sql(s"CREATE ZORDER INDEX ON 'faulty://$dir' OPTIONS ('values' 'u')").head())
+      assert(ofValues(row) === Seq(("u", 3L, 1L)))
+      assert(row.getAs[String]("reason").contains(file.getName))
     }
   }
 
