@@ -88,10 +88,10 @@ private[sparkzorder] object DeclaredOrder {
   /**
    * The declared order of a table: from our properties, else from Impala's, else from Spark's CLUSTER BY; None if
    * none of them is there. Options of the table count like properties, because `saveAsTable` stores the options of
-   * the writer there. If both declare an order, the properties count.
+   * the writer there. If both declare an order, the properties count alone. Also None for ZORDER AUTO.
    */
   def of(table: CatalogTable): Option[DeclaredOrder] =
-    of(table.storage.properties ++ table.properties)
+    if (isAuto(table)) None else of(table.properties).orElse(of(table.storage.properties))
 
   /**
    * @param properties the properties of a table, or the options of a write to a path
@@ -192,7 +192,7 @@ private[ordered] object DeclaredWrite {
   def of(table: Option[CatalogTable], options: Map[String, String]): Option[DeclaredWrite] = {
     val own = options.map { case (key, value) => lowerCased(key) -> value }
     val stored = table.fold(Map.empty[String, String])(t => t.storage.properties ++ t.properties)
-    val order = DeclaredOrder.of(own).orElse(DeclaredOrder.of(stored))
+    val order = DeclaredOrder.of(own).orElse(table.flatMap(t => DeclaredOrder.of(t)))
     order.flatMap { o =>
       val grade = setting(Settings.Write, own, stored)
       if (grade == Settings.WriteNone) None

@@ -6,6 +6,7 @@ package io.sparkzorder.ordered
 import org.apache.spark.sql.{AnalysisException, Row}
 import org.apache.spark.sql.catalyst.parser.ParseException
 
+import io.sparkzorder.commands.OrderingColumns
 import io.sparkzorder.errors.ZOrderException
 
 /** CREATE TABLE ... SORT BY and ALTER TABLE ... SORT BY: what they declare and what they refuse. */
@@ -232,6 +233,39 @@ class SortByStatementSuite extends DeclaredTables {
       assert(declared("t") === Map.empty)
       sql("ALTER TABLE t SET TBLPROPERTIES ('clusteringColumns' = '[[\"a\"]]')")
       refused("ZORDER_SORT_BY_UNSUPPORTED")("ALTER TABLE t SORT BY ()")
+    }
+  }
+
+  test("names without quotes are read as Delta's history has them") {
+    assert(OrderingColumns.parsed(Seq("my-col", "user", "n.`a.b`")) ===
+      Seq(Seq("my-col"), Seq("user"), Seq("n", "a.b")))
+  }
+
+  test("AUTO takes the place of CLUSTER BY: writes have no order") {
+    withTable("t") {
+      sql("CREATE TABLE t (a INT, b INT) USING parquet " +
+        "TBLPROPERTIES ('clusteringColumns' = '[[\"a\"],[\"b\"]]')")
+      assert(DeclaredOrder.of(metadata("t")).isDefined)
+      sql("ALTER TABLE t SORT BY ZORDER AUTO")
+      assert(DeclaredOrder.of(metadata("t")) === None)
+      val plan = sql("EXPLAIN EXTENDED INSERT INTO t VALUES (1, 2), (2, 1)").head().getString(0)
+      assert(!plan.contains("- Sort ["), plan)
+    }
+  }
+
+  test("an order comes from the properties of a table or from its options, not from both") {
+    withTable("t") {
+      rows.write.option("zorder.columns", "a, b").option("zorder.order", "lexical")
+        .saveAsTable("t")
+      assert(DeclaredOrder.of(metadata("t")).map(_.clause) === Some("LEXICAL (a, b)"))
+      sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.columns' = 'v, b')")
+      assert(DeclaredOrder.of(metadata("t")).map(_.clause) === Some("ZORDER (v, b)"))
+      val plan = sql("EXPLAIN EXTENDED INSERT INTO t SELECT * FROM t").head().getString(0)
+      assert(plan.contains("zorder_by_value"), plan)
+      sql("ALTER TABLE t UNSET TBLPROPERTIES ('zorder.columns')")
+      // as Impala declares it
+      sql("ALTER TABLE t SET TBLPROPERTIES ('sort.columns' = 'v,a', 'sort.order' = 'ZORDER')")
+      assert(DeclaredOrder.of(metadata("t")).map(_.clause) === Some("ZORDER (v, a)"))
     }
   }
 
