@@ -53,7 +53,10 @@ def installed() -> list[str]:
 
 
 def _session(spark: "SparkSession", loaded: bool) -> list[str]:
-    jars = _jars.ours_in(_jars.class_path(lambda key: spark.conf.get(key, None)))
+    # the folder of a server's Spark is unknown
+    is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
+    home = None if is_remote else _jars.spark_home()
+    jars = _jars.ours_in(_jars.class_path(lambda key: spark.conf.get(key, None), home))
     others = {version for jar in jars if (version := _jars.version_of(jar)) != __version__}
     return [
         f"Spark          {spark.version}",

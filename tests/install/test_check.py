@@ -1,6 +1,8 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
@@ -45,6 +47,20 @@ def test_a_server_of_another_line_gets_every_jar_of_its_line() -> None:
 def test_a_line_without_a_jar_is_told_the_lines_that_have_one() -> None:
     (line,) = _check._advice("3.4.1")
     assert "no jar for Spark 3.4. Supported: Spark 3.5 with Scala 2.12" in line
+
+
+def test_a_jar_in_the_folder_of_spark_is_named(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    jar = tmp_path / "jars" / "spark-zorder-4.1_2.13-0.0.9.jar"
+    jar.parent.mkdir()
+    jar.touch()
+    monkeypatch.setenv("SPARK_HOME", str(tmp_path))
+    report = "\n".join(_check._session(spark, True))
+    # the folder of a server is unknown
+    is_remote = type(spark).__module__.startswith("pyspark.sql.connect")
+    assert (str(jar) in report) != is_remote
+    assert ("is of version 0.0.9" in report) != is_remote
 
 
 def test_a_jar_of_another_version_than_the_package_is_named(
