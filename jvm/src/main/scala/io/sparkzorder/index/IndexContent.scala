@@ -6,6 +6,8 @@ package io.sparkzorder.index
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Arrays
 
+import org.apache.hadoop.io.WritableComparator
+
 import io.sparkzorder.index.values.ValueDomain
 import io.sparkzorder.table.stats.ColumnStats
 
@@ -334,7 +336,13 @@ private[sparkzorder] final class ByteValues(val data: Array[Byte], val ends: Arr
 
   /** Compares value `i` with value `j` of `other`, unsigned. */
   def compare(i: Int, other: ByteValues, j: Int): Int =
-    ByteValues.compare(data, start(i), length(i), other.data, other.start(j), other.length(j))
+    WritableComparator.compareBytes(
+      data,
+      start(i),
+      length(i),
+      other.data,
+      other.start(j),
+      other.length(j))
 
   def bytes: Long = data.length + 4L * ends.length
 }
@@ -343,20 +351,7 @@ private[sparkzorder] object ByteValues {
 
   /** Compares `length` bytes of `a`, from position `from` on, with all of `b`, unsigned. */
   def compare(a: Array[Byte], from: Int, length: Int, b: Array[Byte]): Int =
-    compare(a, from, length, b, 0, b.length)
-
-  private def compare(
-      a: Array[Byte],
-      from: Int,
-      length: Int,
-      b: Array[Byte],
-      fromB: Int,
-      lengthB: Int): Int = {
-    val n = math.min(length, lengthB)
-    var i = 0
-    while (i < n && a(from + i) == b(fromB + i)) i += 1
-    if (i < n) (a(from + i) & 0xff) - (b(fromB + i) & 0xff) else length - lengthB
-  }
+    WritableComparator.compareBytes(a, from, length, b, 0, b.length)
 
   /** The number of equal bytes with which two byte strings begin. */
   def shared(a: Array[Byte], b: Array[Byte]): Int = {

@@ -11,9 +11,9 @@ import org.apache.parquet.HadoopReadOptions
 import org.apache.parquet.column.ColumnReader
 import org.apache.parquet.column.impl.ColumnReadStoreImpl
 import org.apache.parquet.column.page.PageReadStore
+import org.apache.parquet.example.DummyRecordConverter
 import org.apache.parquet.hadoop.ParquetFileReader
 import org.apache.parquet.hadoop.util.HadoopInputFile
-import org.apache.parquet.io.api.{Converter, GroupConverter, PrimitiveConverter}
 import org.apache.parquet.schema.{GroupType, MessageType, Type}
 
 import io.sparkzorder.bits.OrderedLongs
@@ -313,7 +313,11 @@ private[sparkzorder] object ColumnsOfFile {
     reader.setRequestedSchema(wanted)
     Iterator.continually(reader.readNextRowGroup()).takeWhile(_ != null).map { pages =>
       val store =
-        new ColumnReadStoreImpl(pages, new NoValues(wanted), wanted, meta.getCreatedBy)
+        new ColumnReadStoreImpl(
+          pages,
+          new DummyRecordConverter(wanted).getRootConverter,
+          wanted,
+          meta.getCreatedBy)
       (pages, wanted.getColumns.asScala.toSeq.map(store.getColumnReader))
     }
   }
@@ -331,13 +335,4 @@ private[sparkzorder] object ColumnsOfFile {
       }
     new MessageType(schema.getName, reduced(schema, Nil): _*)
   }
-}
-
-/** Converters that do nothing. Parquet requires them, although columns are read without assembling rows. */
-private final class NoValues(group: GroupType) extends GroupConverter {
-  override def getConverter(i: Int): Converter =
-    if (group.getType(i).isPrimitive) new PrimitiveConverter {}
-    else new NoValues(group.getType(i).asGroupType())
-  override def start(): Unit = ()
-  override def end(): Unit = ()
 }

@@ -175,7 +175,8 @@ private[index] object SeparatingBounds {
       var until = from + 1
       while (until < sorted.length && compare(sorted(from), sorted(until)) == 0) until += 1
       val after =
-        if (until == sorted.length) 0 else common(value(sorted(from)), value(sorted(until)))
+        if (until == sorted.length) 0
+        else ByteValues.shared(value(sorted(from)), value(sorted(until)))
       (from until until).foreach(k => shared(sorted(k)) = math.max(before, after))
       before = after
       from = until
@@ -192,12 +193,5 @@ private[index] object SeparatingBounds {
       high.add(shortened(n + i))
     }
     values.copy(min = ByteStats(low.result()), max = ByteStats(high.result()))
-  }
-
-  private def common(a: Array[Byte], b: Array[Byte]): Int = {
-    val n = math.min(a.length, b.length)
-    var i = 0
-    while (i < n && a(i) == b(i)) i += 1
-    i
   }
 }

@@ -98,6 +98,19 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def isSettled: Boolean = seen.isSettled
 
   /**
+   * What the runs of the log do to a folder, without shadows, in the order of their records.
+   *
+   * @param folder relative name of the folder
+   */
+  private[sparkzorder] def changesOf(folder: String): Seq[FolderChange] = {
+    val settled = seen.history.folders.get(folder).toSeq.flatMap(_.steps).map(s =>
+      s.known.number -> s.change)
+    val pending = seen.pending.flatMap(o =>
+      o.known.changes.filter(_.folder == folder).map(o.known.number -> _))
+    (settled ++ pending).sortBy(_._1).map(_._2)
+  }
+
+  /**
    * Where the listed files of a table disagree with what its published runs did. A disagreement counts only if one of
    * its files is still there, because a listing that took long may show files that a run has just replaced.
    *

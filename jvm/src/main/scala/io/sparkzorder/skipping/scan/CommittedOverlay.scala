@@ -127,7 +127,7 @@ private final class CommittedOverlay(
     held.partitions,
     files.directories,
     covered(held.partitions, index, partitionFilters, files.directories),
-    accepts,
+    selected,
     shadowsOf(_, onFiles))
 
   /**
@@ -136,7 +136,7 @@ private final class CommittedOverlay(
    * its file.
    */
   private def shadowsOf(state: StateDirectory, onFiles: Boolean): ShadowUse =
-    if (onFiles || isBucketed || filters.nonEmpty) ShadowUse.Off
+    if (onFiles || isBucketed || !selected.isAll) ShadowUse.Off
     // with this setting, Spark would silently leave out the rows of a hidden file that another program deleted
     else if (settings.ignoresMissingFiles) ShadowUse.Checked
     else ShadowUse.of(state)
@@ -154,9 +154,7 @@ private final class CommittedOverlay(
     filters,
     listed.exists(_.files.nonEmpty))
 
-  private lazy val filters = PathFilterFactory.create(options)
-
-  private lazy val accepts: FileStatus => Boolean = file => filters.forall(_.accept(file))
+  private lazy val selected = new SelectedFiles(options)
 }
 
 private object CommittedOverlay extends Logging {
@@ -195,7 +193,7 @@ private final class OverlaidListing(
     partitions: PartitionSpec,
     listed: Seq[PartitionDirectory],
     covered: CoveredFolders,
-    accepts: FileStatus => Boolean,
+    selected: SelectedFiles,
     shadows: StateDirectory => ShadowUse)
     extends FolderListing {
 
@@ -268,7 +266,9 @@ private final class OverlaidListing(
           d.copy(files = d.files.filterNot(f =>
             changed.contains(f.getPath.getParent))))
       }
-      Some(kept ++ changed.flatMap { case (folder, files) => directory(folder, files) })
+      Some(kept ++ changed.flatMap { case (folder, now) =>
+        directory(folder, selected.of(state, folder, files(folder).getOrElse(Map.empty), now))
+      })
     }
   }
 
@@ -277,25 +277,9 @@ private final class OverlaidListing(
       files: Map[String, FileStatus]): Seq[PartitionDirectory] = {
     val values =
       Option(directories.get(folder)).map(_.map(_.values)).getOrElse(covered.valuesOf(folder))
-    // read options such as pathGlobFilter must see the final name of a file
-    val accepted = files.toSeq.sortBy(_._1).collect {
-      case (name, file) if accepts(named(file, new Path(folder, new Path(null, null, name)))) =>
-        file
-    }
-    values.map(v => PartitionDirectory(v, accepted.toArray))
+    val all = files.toSeq.sortBy(_._1).map(_._2).toArray
+    values.map(v => PartitionDirectory(v, all))
   }
-
-  private def named(file: FileStatus, path: Path): FileStatus =
-    if (file.getPath == path) file
-    else {
-      new FileStatus(
-        file.getLen,
-        false,
-        file.getReplication.toInt,
-        file.getBlockSize,
-        file.getModificationTime,
-        path)
-    }
 }
 
 /**

@@ -4,6 +4,7 @@
 package io.sparkzorder.skipping.scan
 
 import java.io.File
+import java.time.Instant
 
 import org.scalatest.tagobjects.Slow
 
@@ -61,6 +62,40 @@ class OverlayReadSuite extends OverlayTestBase {
           spark.read.option("pathGlobFilter", "*.parquet").parquet(plain(dir)))
       }
       assert(steps > 20)
+    }
+  }
+
+  test("a data frame that selects files by names or times: its rows, or an error") {
+    withTableDir { dir =>
+      write(flat(400, 4), dir)
+      val now = Instant.now().plusSeconds(1).toString.take(19)
+      Thread.sleep(2000)
+      def option(key: String, value: String) = {
+        val frame = spark.read.option(key, value).option("timeZone", "UTC")
+          .schema(read(dir).schema).parquet(plain(dir))
+        frame -> bag(frame)
+      }
+      val all = option("pathGlobFilter", "*.parquet")
+      val some = option("pathGlobFilter", "part-0000[01]*")
+      val before = option("modifiedBefore", now)
+      val after = option("modifiedAfter", now)
+      assert(some._2.size === 200 && before._2.size === 400 && after._2.isEmpty)
+      sql(statement(dir)).collect()
+      assert(bag(unplanned(all._1)) === all._2)
+      for ((frame, rows) <- Seq(some, before, after)) withClue(s"${rows.size} rows: ") {
+        fails("ZORDER_LISTING_INCOMPLETE", "names or times")(unplanned(frame).collect())
+      }
+      // what is listed now has the times and names of now
+      assert(option("modifiedAfter", now)._2 === all._2)
+      assert(option("modifiedBefore", now)._2.isEmpty)
+      // files that the read does not select are nothing to it
+      val rewritten = dataFiles(dir).map(_.name).toSet
+      write(flat(40, 1), dir)
+      val own = dataFiles(dir).map(_.name).filterNot(rewritten).head
+      val one = option("pathGlobFilter", own)
+      assert(one._2.size === 40)
+      sql(s"OPTIMIZE '${plain(dir)}' FULL ZORDER BY (b)").collect()
+      fails("ZORDER_LISTING_INCOMPLETE")(unplanned(one._1).collect())
     }
   }
 
