@@ -1,4 +1,4 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Pages that are made from the code they describe, and pictures."""
+"""Makes the pages that describe code from this code, and makes pictures."""

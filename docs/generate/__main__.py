@@ -17,7 +17,7 @@ PAGES = {"functions.md": functions.page, "configuration.md": configuration.page}
 
 
 def main() -> None:
-    """Write every page and picture."""
+    """Write every page and drawing, and the pictures of tables unless ``--no-pictures`` is given."""
     parser = argparse.ArgumentParser(prog="python -m docs.generate", description=__doc__)
     parser.add_argument("--no-pictures", action="store_true", help="no pictures of tables")
     options = parser.parse_args()

@@ -63,7 +63,7 @@ def text(x: int, y: int, words: str, kind: str = "") -> str:
 
 
 def arrow(kind: str, *points: tuple[int, int]) -> str:
-    """Return an arrow along the points: of `rows`, or of a `step`."""
+    """Return an arrow along the points: thick for `rows` that move, thin for a `step`."""
     return f'<path class="{kind}" d="M{" L".join(f"{x},{y}" for x, y in points)}"/>'
 
 

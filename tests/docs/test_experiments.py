@@ -95,7 +95,7 @@ def test_a_claim_that_does_not_hold_ends_the_program() -> None:
         for column in ("a", "b")
     ]
     with pytest.raises(AssertionError, match="does not hold"):
-        impala_text._both_columns_gain(lab.Case(readings), "a", "b")
+        impala_text._further_columns_gain(lab.Case(readings), "a", "b")
 
 
 def test_the_page_of_inserts_has_the_parts_of_its_program(small: Setting) -> None:
