@@ -11,6 +11,8 @@ import java.util.Properties;
  * Refuses to start a session if the jar was built for other versions of Spark and Scala. This class
  * is in Java and runs first, because Scala classes of a wrong version would fail to link, without a
  * clear message.
+ *
+ * <p>A <em>row</em> is a Spark line with a Scala version, as in the table of supported versions.
  */
 final class RowCheck {
   private RowCheck() {}

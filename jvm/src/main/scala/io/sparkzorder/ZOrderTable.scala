@@ -15,8 +15,8 @@ import io.sparkzorder.util.StatementText
 /**
  * The statements of spark-zorder on one table, with the method names of `DeltaTable`.
  *
- * Every method runs one SQL statement at once and returns its rows. The class uses only the public
- * interface of the session, so it works over Spark Connect too.
+ * Every method except `toDF` and `optimize` runs one SQL statement at once and returns its rows. The class uses only
+ * the public interface of the session, so it works over Spark Connect too.
  *
  * {{{
  * val sales = ZOrderTable.forName(spark, "shop.sales")
@@ -42,8 +42,8 @@ final class ZOrderTable private (spark: SparkSession, target: String) {
   /**
    * Reports how well queries on `columns` skip files: `SHOW LAYOUT ... FOR`.
    *
-   * @param columns column names, where `a.b` is the field `b` of `a`; if empty, the columns of the
-   *   table's layout
+   * @param columns column names, where `a.b` is the field `b` of `a`; if empty, the columns of the last layout, else
+   *   those of the property `zorder.columns`, else the first 32 columns that have an order
    */
   @varargs
   def layout(columns: String*): DataFrame =

@@ -6,7 +6,10 @@ package io.sparkzorder.errors
 import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
 
-/** An error of Spark before 4.1, which looks up SQLSTATE and text of a condition in Spark's own list alone. */
+/**
+ * The base class of our errors for Spark before 4.1. These versions look up the text and the SQLSTATE of a condition
+ * only in Spark's own list, so this class passes the finished text.
+ */
 private[errors] abstract class ErrorOfSparkLine(
     text: String,
     condition: String,

@@ -7,8 +7,8 @@ import org.apache.spark.QueryContext
 import org.apache.spark.sql.AnalysisException
 
 /**
- * An error of Spark 4.1 and later. It carries its SQLSTATE and its text, so that the copies that Spark makes of it have
- * both: the analyzer copies an error to add a plan or a position.
+ * The base class of our errors for Spark 4.1 and later. An error carries its SQLSTATE and its text, so that the copies
+ * that Spark makes of the error have both: the analyzer copies an error to add a plan or a position.
  */
 private[errors] abstract class ErrorOfSparkLine(
     text: String,

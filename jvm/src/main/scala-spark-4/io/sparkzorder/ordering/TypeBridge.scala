@@ -17,10 +17,7 @@ private[sparkzorder] object TypeBridge {
     case _ => false
   }
 
-  /**
-   * Compares two strings by their bytes. In Spark 4, `compareTo` throws, because it does not know the collation by
-   * which to compare.
-   */
+  /** Compares two strings by their bytes. `compareTo` does the same, but throws in Spark's own tests. */
   def compareBinary(a: UTF8String, b: UTF8String): Int = a.binaryCompare(b)
 
   /** How Spark's error UNEXPECTED_INPUT_TYPE names a parameter: in Spark 4 by an ordinal such as "first". */

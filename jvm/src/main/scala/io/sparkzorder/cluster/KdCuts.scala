@@ -18,7 +18,7 @@ import scala.collection.mutable.ArrayBuffer
  *
  * If some columns have more point queries than others, the width of a side is multiplied by the weight of
  * its column in the goal. If the goal has recorded queries, a cell is cut where these queries skip the most
- * rows ([[QueryCuts]]).
+ * rows ([[QueryCuts]]). Inside the regions of `top`, the recorded queries do not count.
  *
  * @param columns the sample; all columns have the same number of rows, and at least one row
  * @param sizes sizes of the sampled rows, in any unit
@@ -243,7 +243,10 @@ private[sparkzorder] final class KdCuts(
 }
 
 private[sparkzorder] object KdCuts {
+  // a side of at least this share of the widest side counts as equally wide
   private val AboutEqual = 0.9
+  // Up to this imbalance ([[SideSplits.Split.imbalance]]), the end of a query's interval may be a cut, and the gain of
+  // a cut is not reduced.
   private val Balanced = 1.2
   // A cut is even if each side fills its files to a share of the target between these two. A file that is
   // too full is worse than a file that is too empty: the sample misjudges the size of a file by a tenth or
@@ -284,7 +287,8 @@ private[sparkzorder] object KdCuts {
 }
 
 /**
- * The cuts of a tree in the form of [[CutTree]], with the ranks of a sample in place of slots.
+ * The cuts of a tree in the form of [[CutTree]]. A CutTree numbers the bounds of a column and the gaps between them
+ * (its slots); here a cut has the rank of a sampled value instead.
  *
  * @param areAtValues for each cut, whether it lies at a value. Any other cut separates NULL from all values
  */

@@ -16,7 +16,12 @@ import io.sparkzorder.table.OrderingColumn
 
 /** Samples the ordering columns of every folder in one pass. A ''key row'' has the values of these columns. */
 private[sparkzorder] object Sampler {
-  private val Scale = 1L << 30
+
+  /**
+   * Hashes of rows are taken from 0 until this number. A row is sampled if its hash is below the threshold of its
+   * folder.
+   */
+  private val HashRange = 1L << 30
 
   /** The least number of rows to sample in a folder. Without it, a small folder might get no sampled row. */
   private val FolderFloor = 200L
@@ -44,15 +49,15 @@ private[sparkzorder] object Sampler {
     val share = wanted.toDouble / math.max(1L, rows.sum)
     val thresholds = rows.map { r =>
       val floor = FolderFloor.toDouble / math.max(1L, r)
-      math.min(Scale.toDouble, math.ceil(math.max(share, floor) * Scale)).toLong
+      math.min(HashRange.toDouble, math.ceil(math.max(share, floor) * HashRange)).toLong
     }
     val keys = columns.map(c => SparkLine.column(input.resolve(c.parts)))
     val folder = col(quoteIdentifier(input.folderColumn))
     val chosen =
-      if (thresholds.forall(_ >= Scale)) input.frame
+      if (thresholds.forall(_ >= HashRange)) input.frame
       else {
         // a hash of the row's file and position, so that every attempt takes the same rows
-        val position = input.rowHash.bitwiseAND(lit(Scale - 1))
+        val position = input.rowHash.bitwiseAND(lit(HashRange - 1))
         val threshold =
           if (thresholds.distinct.size == 1) lit(thresholds.head)
           else element_at(typedLit(thresholds), folder + 1)
@@ -76,7 +81,8 @@ private[sparkzorder] object Sampler {
 /**
  * Sampled key rows of one folder, column by column.
  *
- * @param sizes what is needed to estimate the sizes of the folder's rows
+ * @param sizes the mean bytes of a value of each ordering column and of the rest of a row. The size of each sampled row
+ *   is computed from these
  */
 private[sparkzorder] final case class FolderSample(
     columns: IndexedSeq[KeyColumn],

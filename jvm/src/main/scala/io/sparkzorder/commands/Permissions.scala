@@ -12,13 +12,13 @@ import io.sparkzorder.util.Directories
 private[sparkzorder] object Permissions {
 
   /**
-   * Runs a statement. An error of the file system for a missing permission becomes an error that names the statement
-   * and the user.
+   * Runs a statement and returns its result. If the file system denies the user something, the error names the
+   * statement and the user.
    *
    * @param statement the statement in the error, such as `UNDO LAYOUT of t`
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_PERMISSION_DENIED
    */
-  def named[T](statement: => String)(body: => T): T =
+  def namingDenials[T](statement: => String)(body: => T): T =
     try body
     catch {
       case e: ZOrderException => throw e

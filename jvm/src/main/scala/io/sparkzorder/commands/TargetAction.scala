@@ -117,7 +117,7 @@ private[sparkzorder] final case class WorkloadCommand(
             "Its workload is not recorded.")
       }
     LaterNotes.await()
-    Permissions.named(s"${action.statement} of $name")(
+    Permissions.namingDenials(s"${action.statement} of $name")(
       action.runOnWorkload(state, conf, propertiesIn(user)))
   }
 
@@ -141,6 +141,6 @@ private[sparkzorder] final case class TableCommand(target: Target, action: Table
   override lazy val output: Seq[Attribute] = DataTypeUtils.toAttributes(action.schema)
   override def simpleString(maxFields: Int): String = action.description(target)
   override def run(session: SparkSession): Seq[Row] =
-    Permissions.named(s"${action.statement} of ${target.name}")(
+    Permissions.namingDenials(s"${action.statement} of ${target.name}")(
       action.run(SparkLine.session(session), target))
 }

@@ -38,7 +38,7 @@ private[sparkzorder] class ZOrderException(
   def besides(batches: Int): ZOrderException = {
     val others =
       if (batches == 1) "1 other batch, which stays" else s"$batches other batches, which stay"
-    val told = s"This tells of the failed step alone: the statement has committed $others."
+    val told = s"This message is about the failed step only: the statement has committed $others."
     val error = new ZOrderException(condition, parameters, rootCause, Some(told))
     error.setStackTrace(getStackTrace)
     getSuppressed.foreach(error.addSuppressed)

@@ -80,8 +80,9 @@ private[sparkzorder] object IndexValue {
   }
 
   /**
-   * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound. A longer minimum is cut off at the
-   * end. A longer maximum is cut off and rounded up. A string is cut between two characters.
+   * A bound of at most [[MaxBytes]] bytes, or null if there is no such bound, or if the bound of a string is not valid
+   * UTF-8. A longer minimum is cut off at the end. A longer maximum is cut off and rounded up. A string is cut between
+   * two characters.
    */
   private def cut(value: Binary, t: PrimitiveType, isMax: Boolean): Any = {
     val bytes = cut(value, t, isMax, MaxBytes)
@@ -99,8 +100,8 @@ private[sparkzorder] object IndexValue {
   }
 
   /**
-   * A bound of at most `length` bytes. An exception is a maximum that cannot be rounded up, because all its bytes
-   * are `0xFF`. Such a maximum is returned uncut.
+   * A bound of at most `length` bytes. An exception is a maximum that cannot be rounded up, because all its bytes are
+   * `0xFF`, or because Parquet cannot increase any character of a string. Such a maximum is returned uncut.
    */
   private[index] def shortened(
       value: Array[Byte],

@@ -24,12 +24,15 @@ private[sparkzorder] final case class Step(
     change: FolderChange,
     underWay: Boolean) {
 
-  /** The files that the run itself replaced, without past files ([[CheckpointEntry.past]]). Past files are not kept. */
+  /**
+   * The files that the run itself replaced. Past files ([[CheckpointEntry.past]]) are left out: no hidden directory has
+   * them.
+   */
   def own: Seq[Replaced] = change.replaced.filter(_.retained.nonEmpty)
 }
 
 /**
- * A file name in a folder, of which runs have replaced one or more files.
+ * The name of one or more files of a folder that runs have replaced.
  *
  * @param identities length and modification time of each replaced file that had the name
  * @param run the run that replaced the last of these files
@@ -67,12 +70,13 @@ private[sparkzorder] final class FolderHistory(
 
   /**
    * Listed files that have the names of replaced files. Empty if no live file is listed or hidden: then another
-   * program has overwritten the folder, or the listing is older than the runs. A replaced file itself is named only
-   * if a live file may have some of its rows. Without such a file, it is the only copy, like any other file.
+   * program has overwritten the folder, or the listing is older than the runs. Of the replaced files themselves, only
+   * those are returned whose rows may be in a listed or hidden live file. Any other replaced file may be the only copy
+   * of its rows.
    *
    * @param hidden names of live files that a run under way has hidden
    * @param isRead true for a listed replaced file that readers read all the same, because a file that took its place is
-   *   missing. It counts as [[Reused]]: nobody may be told to remove it
+   *   missing. Such a replaced file counts as [[Reused]], because no message may tell a user to remove it
    */
   def disagreements(
       listed: Map[String, FileStatus],
@@ -247,8 +251,8 @@ private[sparkzorder] final class SeenListing(files: Iterator[FileStatus]) {
 }
 
 /**
- * Files that another program has put into a folder under the names of replaced files. The rows of the replaced
- * files are in the files of later runs.
+ * Files that another program has put into a folder under the names of replaced files. The rows of the replaced files
+ * are in files that the replacing run, or a later run, has added.
  */
 private[sparkzorder] sealed trait Disagreement {
   def folder: Path
@@ -275,14 +279,14 @@ private[sparkzorder] final case class Returned(folder: Path, names: Seq[String],
 }
 
 /**
- * Files under these names that readers read. A program that uses fixed names writes such files when it runs again. Or
- * a replaced file is back, and a file that took its place is missing. It is not known whether their rows are new, or
- * are in other files, too.
+ * Files with the names of replaced files, which readers read. A program that uses fixed names writes such files when it
+ * runs again. Or a replaced file is back, and a file that took its place is missing. It is not known whether their rows
+ * are new, or are in other files, too.
  */
 private[sparkzorder] final case class Reused(folder: Path, names: Seq[String], run: String)
     extends Disagreement {
   override def warning: String =
-    s"${ZOrderErrors.some(names)} in $folder have names that run $run replaced, and count beside its files; " +
-      "if a program wrote them again to correct rows, or if they were restored because a file of the run was lost, " +
-      "old rows may be in the table as well"
+    s"${ZOrderErrors.some(names)} in $folder have the names of files that run $run replaced, and are read beside the " +
+      "files of that run; if a program wrote them again to correct rows, or if they were restored because a file of " +
+      "the run was lost, old rows may be in the table as well"
 }

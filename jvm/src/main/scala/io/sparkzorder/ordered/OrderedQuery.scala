@@ -26,8 +26,8 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.DataType
 
 /**
- * Shuffles the query of a write if its key has cells, and sorts it: first by the columns that Spark's writer
- * requires, then by the declared key.
+ * Orders the rows of a write. If the key has cells, the rows are shuffled. Then the rows are sorted: first by the
+ * columns that Spark's writer requires, then by the declared key.
  */
 private[ordered] final class OrderedQuery(write: V1WriteCommand) {
   import OrderedQuery._

@@ -60,7 +60,7 @@ private[sparkzorder] final case class OptimizeCommand(
   override def simpleString(maxFields: Int): String = clauses.describe(target.name, where)
 
   override def run(session: SparkSession): Seq[Row] =
-    Permissions.named(s"OPTIMIZE of ${target.name}") {
+    Permissions.namingDenials(s"OPTIMIZE of ${target.name}") {
       val user = SparkLine.session(session)
       val (format, own) = target match {
         case PlainTable(plain) =>

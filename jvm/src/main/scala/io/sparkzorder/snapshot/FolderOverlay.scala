@@ -24,11 +24,11 @@ import io.sparkzorder.util.DeepRecursion.{exists, forall}
  *    of R are removed from the set, and all files of A are added, so no row is lost or doubled.
  *  - No file of R is in the set, and the change is being published: the listing was made after the files of R were
  *    hidden. All files of A are added.
- *  - No file of R is in the set, and the change is published. Either the listing is younger than the change. Then
- *    another program or a later change has removed each file of A that the listing lacks. Or the listing was made
- *    after all of R were hidden and before all of A were visible. Whether a missing file of A is in the folder now
- *    tells the two cases apart, because a published run never adds a file again. The files of A that are in the
- *    folder are added to the set.
+ *  - No file of R is in the set, and the change is published: each file of A that is in the folder now is added to the
+ *    set. There are two cases. If the listing is younger than the change, another program or a later change has removed
+ *    each file of A that the listing lacks. So the file is not in the folder, because a published run never adds a file
+ *    again. If the listing was made after all of R were hidden and before all of A were visible, the file is in the
+ *    folder.
  *
  * A change applies only if each file of A is found: in the listing, in the folder, in the hidden directory, or
  * replaced by a later change that applies. Otherwise another program has removed a file of A since, and an old
@@ -65,7 +65,10 @@ private[snapshot] final class FolderOverlay(
   // files of applied changes that are neither listed nor in the folder, by name and length
   private val missing = mutable.Set.empty[(String, Long)]
 
-  /** The files to read instead of the listed files, by final name; None when the listed files are right. */
+  /**
+   * The files to read instead of the listed files, by final name. None when the listed files are right, or when an
+   * added file is found nowhere: then the listed files are read, and Spark reports the missing files.
+   */
   def result(): Option[Map[String, FileStatus]] = {
     listed.foreach { case (name, status) =>
       if (!TokenFile.isOne(name)) files(name) = Listed(status)
@@ -134,7 +137,7 @@ private[snapshot] final class FolderOverlay(
   private def isApplicable(i: Int): Boolean = applies(i).result
 
   /**
-   * Only later steps are asked, so this ends. A chain may have thousands of steps
+   * The recursion ends, because each call asks only about later steps. A chain may have thousands of steps
    * ([[io.sparkzorder.util.DeepRecursion]]).
    */
   private def applies(i: Int): TailRec[Boolean] = applicable.get(i) match {

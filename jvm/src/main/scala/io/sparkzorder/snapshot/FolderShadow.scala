@@ -96,8 +96,8 @@ private[sparkzorder] final class FolderShadow(
     }
 
   /**
-   * For each step that does not apply to these files, the name of a file that is missing or was changed. A step is
-   * reported even if a later step replaces the files that it added. Hidden files are not looked up.
+   * For each step that does not apply to these files, the name of a file that is missing or was changed. This includes
+   * a step whose added files a later step has replaced. Hidden files are not looked up.
    */
   def inert(visible: Map[String, FileStatus]): Map[Step, String] = {
     val held = mutable.HashMap.empty[String, ShadowedFile]

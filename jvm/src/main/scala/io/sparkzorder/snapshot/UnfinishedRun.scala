@@ -19,7 +19,9 @@ import io.sparkzorder.util.Paths
  * and whether another program has overwritten a folder. The reader uses the checks of [[RunFolder]]. So it comes to
  * the result to which `Publisher` would come if it went on with the run now.
  *
- * @param isDone true for a run that met a conflict and is ended: none of its files moves any more
+ * @param isDone true if no file of the run moves any more: the run has ended, after a conflict. False for a run that
+ *   goes on, and for the run of a folder from an old copy, in which the run has not ended
+ *   ([[UnfinishedRun.settledSteps]])
  */
 private[snapshot] final class UnfinishedRun(
     state: StateDirectory,
@@ -45,8 +47,9 @@ private[snapshot] final class UnfinishedRun(
    *
    * After a conflict in one folder, readers need the record of the run for ever, also in the thousands of folders in
    * which the run was published. There the run is like any published run: nobody moves its token any more, and readers
-   * look at the token only once. Not so in a folder with a conflict: somebody may move the folder away and back. And
-   * not so in a folder that a backup has brought into the middle of its publish again: it shows the token.
+   * look at the token only once. Readers look again in two kinds of folders. In a folder with a conflict, because
+   * somebody may move the folder away and back. In a folder whose listing shows the token, because a backup may have
+   * restored a state from the middle of the publish.
    *
    * @param isListed true for the name of a listed file
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOLDER_IN_DOUBT when the token is gone and
@@ -136,10 +139,10 @@ private[snapshot] final class UnfinishedRun(
 private[snapshot] object UnfinishedRun {
 
   /**
-   * The changes of the done runs of a folder, and those of the runs that are half published there, as the token tells:
-   * the folder comes from a copy that was made during the publish, and the records come from a later time. The new
-   * files count there, wherever they are, so the change is under way. As a rule there is no such run: a listing from
-   * during a publish shows a token, but the folder has none after the run.
+   * The changes of the done runs of a folder, and the runs that are only half published there. The folder then comes
+   * from a copy that was made during the publish, and the records come from a later time. The token shows this. The
+   * change of such a run is under way: its new files are read wherever they are. As a rule a listed token does not mean
+   * this: the listing was made during the publish, and the token is gone by now.
    *
    * Without the hidden directory of the run, no new file is hidden. Then the run counts as published, because a missing
    * file of a published run is searched for once, and one of a run under way at every query.

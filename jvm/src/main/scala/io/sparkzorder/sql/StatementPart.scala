@@ -74,12 +74,12 @@ private[sql] final case class WhereAndFull(condition: Expression, full: Option[T
  * column, as in `WHERE a = full`.
  *
  * @param tokens the tokens of the whole statement
- * @param names the next parser
+ * @param parser the next parser
  * @param condition parses a predicate, which may have parameters
  */
 private[sql] final class PredicateReader(
     tokens: CommonTokenStream,
-    names: ParserInterface,
+    parser: ParserInterface,
     condition: StatementPart => Expression) {
 
   def read(ctx: AnythingContext): WhereAndFull = {
@@ -96,7 +96,7 @@ private[sql] final class PredicateReader(
    * without the last word, the next parser takes the word for an alias, as in `a = 1 full`, or fails.
    */
   private def isOperand(part: StatementPart): Boolean =
-    Try(names.parseExpression(part.text)).toOption.exists(!_.isInstanceOf[Alias])
+    Try(parser.parseExpression(part.text)).toOption.exists(!_.isInstanceOf[Alias])
 
   private def parse(part: StatementPart): Expression = condition(part) match {
     // an alias: behind the predicate is a word that begins none of our clauses

@@ -47,18 +47,18 @@ import io.sparkzorder.table.{DataFormat, ParquetFiles}
  * Converts the parse tree of a statement to an unresolved plan.
  *
  * @param tokens of the whole statement
- * @param names the next parser, which parses names and literals
+ * @param parser the next parser, which parses names and literals
  * @param condition parses an expression, parameters included
  * @param nextParser returns the plan that the next parser makes of a text, parameters included
  */
 private[sql] final class ZOrderAstBuilder(
     tokens: CommonTokenStream,
-    names: ParserInterface,
+    parser: ParserInterface,
     condition: StatementPart => Expression,
     nextParser: String => LogicalPlan)
     extends ZOrderSqlBaseBaseVisitor[LogicalPlan] {
 
-  private val predicates = new PredicateReader(tokens, names, condition)
+  private val predicates = new PredicateReader(tokens, parser, condition)
 
   override def visitSingleStatement(ctx: SingleStatementContext): LogicalPlan =
     visit(ctx.statement())
@@ -98,8 +98,9 @@ private[sql] final class ZOrderAstBuilder(
       try read(query)(nextParser)
       catch {
         case e: ParseException =>
-          // this call points to the place of the error in our statement
-          read(query)(names.parsePlan)
+          // `e` may have another position. So the text is parsed once more, which raises the error with its position in
+          // the whole statement.
+          read(query)(parser.parsePlan)
           throw e
       }
     ShowSkippingCommand(SkippingQuery(plan, textOf(query)))
@@ -157,7 +158,7 @@ private[sql] final class ZOrderAstBuilder(
       (before, option) =>
         val key =
           if (option.key.STRING() != null) stringLiteral(option.key.STRING().getSymbol)
-          else read(option.key)(names.parseMultipartIdentifier).mkString(".")
+          else read(option.key)(parser.parseMultipartIdentifier).mkString(".")
         if (before.keys.exists(_.equalsIgnoreCase(key))) {
           throw ZOrderParser.syntaxError(option.getStart, s"duplicate key $key in OPTIONS")
         }
@@ -170,7 +171,7 @@ private[sql] final class ZOrderAstBuilder(
   /** The declared order; None for `SORT BY ()`. */
   def sortBy(ctx: SortByContext): Option[DeclaredOrder] = {
     val columns =
-      ctx.multipartName().asScala.toSeq.map(c => read(c)(names.parseMultipartIdentifier))
+      ctx.multipartName().asScala.toSeq.map(c => read(c)(parser.parseMultipartIdentifier))
     // without the word ZORDER or LEXICAL, the order is lexical, as in Impala
     if (ctx.AUTO() != null) Some(DeclaredOrder.auto)
     else if (columns.isEmpty) None
@@ -181,7 +182,7 @@ private[sql] final class ZOrderAstBuilder(
   private def columns(ctx: ColumnsContext): Seq[Seq[String]] =
     Option(ctx).toSeq
       .flatMap(_.multipartName().asScala)
-      .map(c => read(c)(names.parseMultipartIdentifier))
+      .map(c => read(c)(parser.parseMultipartIdentifier))
 
   /**
    * The statement for the next parser. A clause FULL behind WHERE is moved in front of WHERE, because Delta's grammar
@@ -222,7 +223,7 @@ private[sql] final class ZOrderAstBuilder(
         new PlanWithUnresolvedIdentifier(
           condition(StatementPart(name.start, name.stop)),
           (parts: Seq[String]) => named(parts, statement))
-      case None => named(read(ctx)(names.parseMultipartIdentifier), statement)
+      case None => named(read(ctx)(parser.parseMultipartIdentifier), statement)
     }
 
   /** True for `IDENTIFIER(expression)`. Spark's analyzer computes the name from the expression. */
@@ -243,7 +244,7 @@ private[sql] final class ZOrderAstBuilder(
   /** The text of a quoted literal, also if the session takes `"x"` for an identifier. */
   private def stringLiteral(quoted: Token): String =
     text(quoted).getOrElse(
-      StatementPart(quoted, quoted).read(names.parseMultipartIdentifier).mkString("."))
+      StatementPart(quoted, quoted).read(parser.parseMultipartIdentifier).mkString("."))
 
   /**
    * The text of a quoted literal. Spark parses it: escapes, doubled quotes, raw strings.
@@ -251,7 +252,7 @@ private[sql] final class ZOrderAstBuilder(
    * @return None for `"x"` under `spark.sql.ansi.doubleQuotedIdentifiers`, which is an identifier
    */
   private def text(quoted: Token): Option[String] =
-    StatementPart(quoted, quoted).read(names.parseExpression) match {
+    StatementPart(quoted, quoted).read(parser.parseExpression) match {
       case Literal(value, StringType) => Some(value.toString)
       case _ => None
     }

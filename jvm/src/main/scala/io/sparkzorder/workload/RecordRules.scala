@@ -43,9 +43,9 @@ private[sparkzorder] object ExcludedColumns {
 }
 
 /**
- * What the properties of the tables at a path say of the record.
+ * What the properties of the tables at a path say of the recorded workload.
  *
- * @param isOff true if all of these tables turn the record off
+ * @param isOff true if all of these tables turn the recording of the workload off
  */
 private[sparkzorder] final case class RecordRules(isOff: Boolean, excluded: ExcludedColumns)
 

@@ -24,7 +24,8 @@ import io.sparkzorder.util.NameLookup
  *
  * @param settings the settings of Parquet's writer
  * @param columns the greatest number of columns that may have a filter
- * @param lost which filters of the inputs the new files do not have; parts of a sentence
+ * @param lost texts for the message of the statement, each a clause such as `the new files have no Bloom filter of a`;
+ *   empty if no filter is lost
  * @param never settings that keep filters away from columns, whatever the session sets for all columns
  */
 private[sparkzorder] final case class BloomFilters(
@@ -77,11 +78,11 @@ private[sparkzorder] object BloomFilters {
       ofParquet == BOOLEAN || floats(ofParquet) && !ofTable.contains(settingOf(c))
     }.map(c => settingOf(c) -> "false").toMap
     val asked = enabled ++ ofTable
-    val settings = asked ++ never
+    val inForce = asked ++ never
     BloomFilters(
       asked,
-      if (settings.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
-      else settings.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
+      if (inForce.get(ParquetOutputFormat.BLOOM_FILTER_ENABLED).contains("true")) columns.size
+      else inForce.count { case (k, v) => k.startsWith(settingOf("")) && v == "true" },
       if (lost.isEmpty) Nil
       else Seq(s"the new files have no Bloom filter of ${lost.mkString("`", "`, `", "`")}"),
       never)

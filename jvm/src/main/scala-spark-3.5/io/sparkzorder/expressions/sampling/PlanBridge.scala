@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 /** There are no recursive queries before Spark 4. */
 private[sparkzorder] object PlanBridge {
 
-  def isRecursion(plan: LogicalPlan): Boolean = {
+  def isSelfReference(plan: LogicalPlan): Boolean = {
     val _ = plan
     false
   }

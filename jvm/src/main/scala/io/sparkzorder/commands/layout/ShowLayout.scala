@@ -81,7 +81,7 @@ private[sparkzorder] final case class ShowLayoutCommand(
   }
 
   override def run(session: SparkSession): Seq[Row] =
-    Permissions.named(s"SHOW LAYOUT of ${source.name}")(
+    Permissions.namingDenials(s"SHOW LAYOUT of ${source.name}")(
       new ShowLayoutExecutor(SparkLine.session(session), source, columns).run())
 }
 
@@ -252,8 +252,8 @@ private[sparkzorder] final class LayoutSources(session: Session, conf: Configura
 /**
  * The columns that SHOW LAYOUT describes.
  *
- * @param dimensions the number of columns of the ideal layout with which each column is compared; 1 if each column is
- *   compared with a layout by this column alone
+ * @param dimensions by how many columns the ideal layout is ordered with which a column is compared. With 1, the ideal
+ *   layout of each column is ordered by that column alone
  * @param ordering the columns of the table's layout, by the records
  * @param weights the weights of `columns` in the layout; empty if all weights are equal
  */

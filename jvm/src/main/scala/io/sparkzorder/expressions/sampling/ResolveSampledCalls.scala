@@ -150,7 +150,7 @@ private[sampling] object SamplingLimits {
     calls.find(c => hasOuter(c)).foreach(refuse(_, "over columns of an outer query"))
     calls.headOption.foreach { call =>
       if (op.isStreaming) refuse(call, "on a stream")
-      if (op.children.exists(_.exists(PlanBridge.isRecursion))) {
+      if (op.children.exists(_.exists(PlanBridge.isSelfReference))) {
         refuse(call, "inside a recursive query")
       }
       if (op.children.exists(_.exists(_.expressions.exists(hasOuter)))) {

@@ -128,10 +128,11 @@ private[sparkzorder] final class Checkpoints(
   /**
    * Lists the folders with added files, and forgets the files that another program has removed. In a folder where an
    * earlier run still keeps replaced files, nothing is forgotten: a removed file may be the reason why [[Evidence]]
-   * finds that the replaced files are the only copy of rows. Nor in a folder that this user may not enter or list: its
-   * files are not removed, but another user's.
+   * finds that the replaced files are the only copy of rows. Nothing is forgotten in a folder that this user may not
+   * enter or list, either: its files exist, but this user does not see them.
    *
-   * @return false if a run was under way, so that files were perhaps hidden; then nothing is forgotten
+   * @return false, and nothing is forgotten, if some record has no mark, because files may be hidden then, or if the
+   *   records changed while the folders were listed
    */
   private def forgetRemovedFiles(log: CommitLog, facts: LiveFacts): Boolean =
     log.open.forall(_.isDone) && {
@@ -221,9 +222,9 @@ private[log] final class LiveFacts(
    * The past files of each record, by the number of the record and the folder. First come the files that the run of
    * the record replaced. Then come the files from which earlier runs had made those files, directly or in several
    * steps. For example, if run 1 replaces `a` by `b` and run 2 replaces `b` by `c`, record 2 has the past files `b`
-   * and `a`. A file that an UNDO had brought back before is not a past file: if run 1 replaces `a` and `b` by `c`,
-   * an UNDO brings both back, and run 3 replaces `a` by `d`, then the rows of `b` are not in `d`. [[withPast]] cuts
-   * the lists off.
+   * and `a`. A file that is in the table again is not a past file. For example, run 1 replaces `a` and `b` by `c`, an
+   * UNDO brings both back, and run 3 replaces `a` by `d`. The rows of `b` are not in `d`, so `b` is not a past file of
+   * record 3. [[withPast]] cuts the lists off.
    */
   private val past = mutable.HashMap.empty[(Long, String), Vector[PastFile]]
 

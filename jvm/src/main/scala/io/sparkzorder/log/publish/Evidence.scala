@@ -57,7 +57,7 @@ private[log] final class Evidence(
   }
 
   /**
-   * Only later runs are asked, so this ends. A chain may have thousands of runs
+   * The recursion ends, because each call asks only about later runs. A chain may have thousands of runs
    * ([[io.sparkzorder.util.DeepRecursion]]).
    *
    * @param recorded the folder of the file in the records, which may have been moved to `folder`

@@ -140,8 +140,8 @@ private[sparkzorder] final class Publisher(state: StateDirectory) extends Loggin
       }
 
     def abandonIn(files: RunFolder): Option[Problem] = {
-      // a user who abandons the run says that the folder was not overwritten
-      // If the run is done, a failed UNDO may have given its files back, which would look like doubt.
+      // A user who abandons the run says that the folder was not overwritten. But a run that is done is in no doubt: a
+      // failed UNDO may have given its files back, which only looks like doubt.
       if (files.isInDoubt && !state.isDone(number)) files.putConflict()
       if (files.folderState != FolderState.Published) conflict(files, "it was abandoned") else None
     }

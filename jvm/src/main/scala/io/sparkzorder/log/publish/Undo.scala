@@ -70,7 +70,8 @@ private[sparkzorder] final class Undo(
 
   private def obstacleIn(change: FolderChange): Option[String] = {
     val visible = table(change.folder)
-    // a folder from a copy that was made during the publish: an UNDO would take away the directory of its token
+    // The token beside the data shows that the folder is a copy, made while the run was being published. An UNDO would
+    // remove the hidden directory to which this token belongs, so the UNDO is refused.
     val token = RunFolder.tokenName(record.run, record.suffix)
     val half =
       if (!visible.contains(token)) None
@@ -136,9 +137,9 @@ private[sparkzorder] object Undo {
 
 /**
  * Claims the replaced files of a run for its undo: moves them from the directories of that run into the directories
- * of the undo. There, clean-up does not delete some of them when their retention ends, and they lie where a publisher
- * looks for the new files of a run. The directories of the undone run are removed and never made again, so a delayed
- * publisher of that run cannot move the files a second time. If the undo fails, the files go into the closed
+ * of the undo. There, clean-up does not delete any of them, even if their retention ends meanwhile, and they lie where
+ * a publisher looks for the new files of a run. The directories of the undone run are removed and never made again, so
+ * a delayed publisher of that run cannot move the files a second time. If the undo fails, the files go into the closed
  * directories of the undone run, because no publisher takes files from there.
  *
  * @param undone the run that is undone

@@ -20,7 +20,7 @@ private[dynamic] object PushedKeys extends AliasHelper {
   def below(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[Seq[KeyFilter]] =
     passing(node, above(node, filters))
 
-  /** The filters, whose flags now also tell whether the expressions of the node can fail. */
+  /** The filters below the node: `isAbovePlain` and `isAboveTotal` stay true only if they hold for this node, too. */
   private def above(node: LogicalPlan, filters: Seq[KeyFilter]): Seq[KeyFilter] =
     if (filters.isEmpty) Nil
     else {

@@ -16,8 +16,8 @@ import io.sparkzorder.skipping.scan.{RuntimeFilterBridge, SideOfKeys}
  * Keeps filters from costing a query more than they save. If a plan has two equal parts, Spark runs one of
  * them for both. A filter in only one of the two would make Spark run both. A filter by a join inside of such
  * a part is the same in each copy. Joins outside would give the copies different filters, so all copies get
- * one common filter, which lets the keys of all of them pass. Where this is not possible, the part is closed to
- * filters from outside.
+ * one common filter. A row passes the filter if its key is a key of any of these joins. Where no common filter is
+ * possible, the part is closed to filters from outside.
  */
 private[dynamic] final class ReuseGuard {
   private val closed = mutable.HashSet.empty[LogicalPlan]
@@ -133,7 +133,10 @@ private[dynamic] final class ReuseGuard {
     }.filter(_._2.size <= ReuseGuard.MaxSources).toMap
   }
 
-  /** True if the sides that give the keys do not depend on the part that the keys filter. */
+  /**
+   * True if no side that gives the keys contains the part that the keys filter, or has a dynamic filter, which may come
+   * from that part.
+   */
   private def isFree(form: LogicalPlan, filter: KeyFilter): Boolean = filter.sources.forall { s =>
     s.build.collectWithSubqueries {
       case p if p.canonicalized == form => p

@@ -29,7 +29,7 @@ private[sparkzorder] abstract class ColumnTest(
 
   /**
    * Tests the bounds of single files. Bit i of the result is set if a value between the bounds of
-   * file `first + i` may match. Bits that are not set in `wanted` are ignored.
+   * file `first + i` may match. The caller ignores all other bits than those of `wanted`.
    */
   protected def mayMatch(first: Int, wanted: Long): Long
 

@@ -274,7 +274,7 @@ private[predicate] object TextRanges {
 
   private def isOfText(e: Expression): Boolean = e match {
     case _: Attribute | _: GetStructField => false
-    case c => c.deterministic && c.references.size == 1 && Chain.unapply(c).isEmpty &&
+    case c => c.deterministic && c.references.size == 1 && InnerBranches.unapply(c).isEmpty &&
       c.references.head.dataType.isInstanceOf[StringType]
   }
 }

@@ -30,8 +30,8 @@ import io.sparkzorder.skipping.values.{Comparison, LikePattern, RegexPattern}
  * c RLIKE '^p'         as c LIKE 'p%'                           as NOT c LIKE 'p%'
  * c (BOOLEAN)          as c = true                              as c = false
  * isnan(c)             it may hold NaN                          it may hold NULL or another value
- * greatest(a, b) > v   a > v or b > v keeps it                  for a and for b: <= v keeps it, or it
- *                                                               may hold NULL
+ * greatest(a, b) > v   a > v or b > v keeps it                  both for a and for b: <= v keeps it,
+ *                                                               or the column may hold NULL
  * a < b, a = b, ..     some value of [min, max] of a is below   some value of a is not below
  *                      some value of [min, max] of b, ..        some value of b, ..
  * a + b > v, ..        the sum of some values of the columns    the sum of some values is not
@@ -75,8 +75,8 @@ private[sparkzorder] final class PredicateCompiler(
   private val tests = new ColumnTests(columns, domains)
   private val nullability = new Nullability(columns)
 
-  // the most parts of the test of a branch's condition; a larger one is left out if the test of the branch's value is
-  // known
+  // The greatest number of parts of the test of a branch's condition. If the test of the branch's value is known, a
+  // test of a condition with more parts is left out.
   private val MostGuards = 8
   // more patterns are tested only by their beginnings: the search for one pattern may take a large part of a second
   private val MostSearchedPatterns = 32
@@ -119,7 +119,7 @@ private[sparkzorder] final class PredicateCompiler(
     case BinaryComparison(a, b) if isCondition(a) || isCondition(b) =>
       conditions(filter, a, b, negated)
     case Branches(branches, otherwise) => firstTrue(branches, otherwise)(apply(_, negated))
-    case Chain(branches, otherwise, at) =>
+    case InnerBranches(branches, otherwise, at) =>
       firstTrue(branches, otherwise)(v => apply(at(v), negated))
     case EqualNullSafe(e, Literal(v, t)) => in(e, Seq(v), t, negated, nullsToo = negated)
     case EqualNullSafe(Literal(v, t), e) => in(e, Seq(v), t, negated, nullsToo = negated)
@@ -275,7 +275,8 @@ private[sparkzorder] final class PredicateCompiler(
     case Coalesce(values) => FileTest.and(values.map(mayBeNull))
     case Branches(branches, otherwise) => firstTrue(branches, otherwise)(mayBeNull)
     case c: BinaryComparison => FileTest.or(c.children.map(mayBeNull))
-    case Chain(branches, otherwise, at) => firstTrue(branches, otherwise)(v => mayBeNull(at(v)))
+    case InnerBranches(branches, otherwise, at) =>
+      firstTrue(branches, otherwise)(v => mayBeNull(at(v)))
     case _ => nullability.columnsOf(e) match {
         case Some(of) => FileTest.or(of.map(nulls(_, isNull = true)))
         case None => nulls(e, isNull = true)

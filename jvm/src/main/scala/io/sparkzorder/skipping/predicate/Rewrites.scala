@@ -43,7 +43,7 @@ private[predicate] object Branches {
 }
 
 /** Matches a predicate that is, or has somewhere inside, a COALESCE, IF or CASE: [[Branches]]. */
-private[predicate] object Chain {
+private[predicate] object InnerBranches {
 
   /** A predicate with more ways through its branches than this is not matched. */
   private val MaxWays = 1000L

@@ -19,10 +19,10 @@ import org.apache.spark.util.SerializableConfiguration
 import io.sparkzorder.log.StateSearch
 
 /**
- * The rows of a scan that ignores missing files. Spark may do so as long as the table has no run of OPTIMIZE. But
- * a run that is published after the scan was planned may rename a file that the scan had listed, and then the rows
- * of the file are elsewhere. So a task that has read its files checks that all these files exist. The task fails if
- * a file is missing and the file's table has runs by now.
+ * The rows of a scan that ignores missing files. Spark may ignore missing files as long as the table has no run of
+ * OPTIMIZE. But a run that is published after the scan was planned may rename a file that the scan had listed, and then
+ * the rows of the file are elsewhere. So a task that has read its files checks that all these files exist. The task
+ * fails if a file is missing and the file's table has runs by now.
  *
  * @param rows one partition for each [[FilePartition]]
  */

@@ -182,7 +182,7 @@ private[sparkzorder] final case class FormatScanExec(
   override protected def doExecuteColumnar(): RDD[ColumnarBatch] =
     orOne(executed.executeColumnar())
 
-  /** Replaces an RDD without partitions by one with an empty partition, if the plan counts on a single one. */
+  /** If the plan expects a single partition and the RDD has none, returns an RDD with one empty partition. */
   private def orOne[T: ClassTag](rdd: RDD[T]): RDD[T] =
     if (outputPartitioning == SinglePartition && rdd.partitions.isEmpty) {
       sparkContext.parallelize(Seq.empty[T], 1)

@@ -131,7 +131,8 @@ private[sparkzorder] final class IndexPruning private[sparkzorder] (
   private final class Guarded(pruner: FilePruner, override val prunedBy: IndexedSeq[String])
       extends FilePruner {
     override def byEntries: Option[EntryPruner] = withoutIndex(Option.empty[EntryPruner]) {
-      // the tests ran for `prunedBy`, before this object was made; a pruner without groups prunes nothing
+      // The tests ran for `prunedBy`, before this object was made. Without a group of tests ([[KeptFiles]]) no file is
+      // pruned, so no entry is looked up.
       pruner.byEntries.filter(_.kept.prunedBy.nonEmpty)
     }
 

@@ -77,7 +77,10 @@ private[sparkzorder] final class TableRoots(table: Option[CatalogTable], setting
     case other => other.rootPaths
   }
 
-  /** True if the only root is a file. `allFiles` would make a list of all files for each query. */
+  /**
+   * True if the only root is a file. This looks into Spark's map of files, because `allFiles` would make a list of all
+   * files for each query.
+   */
   private def isFile(listed: InMemoryFileIndex): Boolean = {
     val files = LeafFiles.of(listed).asInstanceOf[scala.collection.Map[Path, Array[FileStatus]]]
     listed.rootPaths.exists(root => files.get(root.getParent).exists(_.exists(_.getPath == root)))

@@ -115,9 +115,9 @@ private[values] object PatternStates {
 
   /**
    * The states of the parts of a regular expression before a group. Nothing stands before group 0, the whole match.
-   * None if the pattern cannot be read. For a group of a greater number, also None if the pattern has alternatives
-   * outside of groups or may match elsewhere than at the beginning of the text, and if the group is repeated, lies in
-   * another group or is missing.
+   * None if the pattern cannot be read, or may match elsewhere than at the beginning of the text. For a group of a
+   * greater number, also None in each of these cases: the pattern has alternatives outside of groups; the group is
+   * repeated; the group lies in another group; the group is missing.
    */
   def beforeGroup(pattern: String, group: Int): Option[PatternStates] =
     if (group == 0) ofRegex(pattern).map(_ => states(Together(Nil)))

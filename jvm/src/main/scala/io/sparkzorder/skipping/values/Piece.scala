@@ -51,6 +51,7 @@ private[values] object Piece {
 
   def unknown: Nothing = throw Unknown
 
+  /** Raises [[Unknown]] unless the condition is true. Unlike Scala's `require`, this demands nothing of the caller. */
   def require(condition: Boolean): Unit = if (!condition) unknown
 
   /**
@@ -212,7 +213,8 @@ private[values] object PiecesOfConditions {
     case _: If | _: CaseWhen | _: Coalesce => Some(Chosen)
     case _: IsNull | _: IsNotNull => Some(NullTested)
     case _: TaggingExpression => Some(Ordered())
-    // Extents have no NaN, which is tested separately. So NaNvl returns its first argument here.
+    // The only extent with NaN is the point NaN, for which Spark computes the result itself. For all others, NaNvl
+    // returns its first argument.
     case NaNvl(_, Literal(value, _)) => Some(if (value == null) NullForNaN else Ordered())
     case _ => None
   }

@@ -314,8 +314,8 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     }
 
   /**
-   * The end of the strings whose first `count` characters are not below an end; None if there are no such strings.
-   * All strings that share `count` characters with the end have the same result.
+   * The lower end of the strings whose first `count` characters are not below `low`; None if there are no such strings.
+   * All strings that begin with the first `count` characters of `low` have these characters as their result.
    */
   private def from(low: ByteEnd): Option[ByteEnd] = sharedWith(low) match {
     case Some((shared, isAll)) if !(isAll && low.inclusive) =>
@@ -325,7 +325,7 @@ private[sparkzorder] final case class FirstCharacters(count: Int) extends Column
     case _ => Some(low)
   }
 
-  /** The end of the strings whose first `count` characters are not above an end. */
+  /** The upper end of the strings whose first `count` characters are not above `high`. */
   private def until(high: ByteEnd): ByteEnd = sharedWith(high) match {
     case Some((shared, isAll)) if high.inclusive || !isAll => Intervals.rangeOfPrefix(shared)._2
     case None if isTorn(high) => Intervals.rangeOfPrefix(whole(high.value))._2

@@ -25,8 +25,8 @@ private[iceberg] final class ListedTwiceException(val path: String)
 
 /**
  * Commits to a table only if no row of the files got an id since the files were listed, and if the new snapshot removes
- * the files and nothing else. The checks are here because Iceberg calls `commit` with the very state that the commit
- * follows, also when Iceberg repeats a commit.
+ * the files and nothing else. The checks are in `commit`, because Iceberg passes to it the state of the table on which
+ * the new state is built. This is also true when Iceberg repeats a commit after a conflict.
  */
 private final class GuardedOperations(table: TableOperations, files: Seq[IcebergFile])
     extends TableOperations {

@@ -49,7 +49,9 @@ private[iceberg] final class IcebergSnapshot(
   override def columns: Seq[OrderingColumn] = fields.map(_.column)
   override def layoutKey: String = layoutNames.mkString(",")
   override protected def layoutNames: Seq[String] = fields.map(_.id.toString)
-  // without the names of their files, the second of two passes would not find what the first one has written
+  // The second of two passes finds the files of the first pass by the names that [[LocationsOfPass]] gives them, so
+  // executors must be able to load that class. No plan is stored of a table with encrypted files: a plan has values of
+  // the table, and is not encrypted.
   override protected def storesPlans: Boolean =
     !format.isEncrypted && LocationsOfPass.reachExecutors
 

@@ -88,8 +88,9 @@ private[plain] class InPlace(table: TableState, recovery: Recovery)
   }
 
   /**
-   * Refuses inputs that still have hidden names. Another session has committed their run since this statement published
-   * the runs of before, and has not published it. A record would name such a file by a name that it has only for now.
+   * Refuses inputs that still have hidden names. This statement has published all runs that it found at its start.
+   * Another session has committed the run of such an input since, and has not published that run yet. The record of
+   * this statement would name the input by its hidden name, which the input soon loses.
    */
   private def requirePublished(listed: TableFiles): Unit = {
     lazy val shadows = TableLog.read(state).shadows

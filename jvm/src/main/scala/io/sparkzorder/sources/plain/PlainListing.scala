@@ -52,7 +52,8 @@ private[plain] final class PlainListing(
         .union(listed.catalogSchema, footers(ColumnNames.of(Nil))))
   }
 
-  // without WHERE, because AUTO samples the whole table, and without a phase, because AUTO measures its own time
+  // WHERE does not count, because AUTO samples the whole table. The time is not measured as a phase of the statement,
+  // because AUTO measures it.
   override def sampled(names: Seq[Seq[String]], most: Int): TableSnapshot = {
     val kept = ColumnNames.of(names.map(_.head))
     val read = footers(kept)

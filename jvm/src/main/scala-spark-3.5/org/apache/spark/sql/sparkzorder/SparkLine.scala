@@ -26,15 +26,15 @@ object SparkLine {
 
   def column(e: Expression): Column = new Column(e)
 
-  /** As in Spark 4, where some expressions name a part of themselves. */
+  /** The expression without the names that Spark 4 gives to parts of an expression. Spark 3.5 has no such names. */
   def inlined(e: Expression): Expression = e
 
   def unresolvedTable(name: Seq[String], command: String): LogicalPlan =
     UnresolvedTable(name, command, None)
 
   /**
-   * The id of the shuffle of an exchange that has run. None for the exchange of an accelerator: in Spark 3.5,
-   * only Spark's own exchange tells the id.
+   * The id of the shuffle of an exchange. An exchange that has not run gets its id by this call. None for the exchange
+   * of an accelerator: in Spark 3.5, only Spark's own exchange tells the id.
    */
   def shuffleId(exchange: ShuffleExchangeLike): Option[Int] = exchange match {
     case s: ShuffleExchangeExec => Some(s.shuffleDependency.shuffleId)
