@@ -15,7 +15,6 @@ import org.apache.spark.sql.execution.command.CommandUtils
 import org.apache.spark.sql.sparkzorder.SparkLine.Session
 
 import io.sparkzorder.conf.Settings
-import io.sparkzorder.errors.ZOrderException
 import io.sparkzorder.index.IndexUpdate
 import io.sparkzorder.log.{Record, StateDirectory, TableLog}
 import io.sparkzorder.log.publish.Publisher
@@ -87,29 +86,40 @@ private[sparkzorder] final class TableState(
 
   /**
    * Ends the committed runs that are not published: publishes them, or abandons those that an earlier ABANDON gave up.
-   * Then updates the index for them.
+   * Then updates the index for all these runs.
    *
    * @return the records of all these runs
    */
-  def rollForward(): Seq[Record] = {
+  def rollForward(): Seq[Record] = ending(new Publisher(state).rollForward(_))
+
+  /**
+   * Abandons the committed runs that are not published. Then updates the index: a run may have been published in some
+   * folders before, and its files stay there.
+   *
+   * @return the records of all these runs
+   */
+  def abandonAll(): Seq[Record] =
+    ending(_ => new Publisher(state).abandonAll(user.sparkContext.sparkUser))
+
+  private def ending(body: TableLog => Seq[Record]): Seq[Record] = {
     val log = TableLog.read(state)
-    val runs = indexingEnded(log.unfinished)(new Publisher(state).rollForward(log))
+    val runs = indexingEnded(log.unfinished)(body(log))
     IndexUpdate.recovered(user, state, runs, target)
     runs
   }
 
-  /** Publishes a run. The caller updates the index, except after a conflict. */
+  /** Publishes a run. The caller updates the index, except after an error. */
   def publish(number: Long, record: Record): Unit =
     indexingEnded(Seq(number -> record))(new Publisher(state).publish(number, record))
 
   /**
-   * Updates the index if the publish fails although the runs have ended. Such runs met a conflict in some folders and
-   * are published in the others, and no later run would update the index for the published folders.
+   * Updates the index for the runs that have ended, if `publish` fails. No later run would do so. Either a run met a
+   * conflict in some folders and is published in the others, or a later one of several runs failed.
    */
   private def indexingEnded[T](runs: Seq[(Long, Record)])(publish: => T): T =
     try publish
     catch {
-      case e: ZOrderException =>
+      case NonFatal(e) =>
         Try {
           val ended = runs.filter { case (number, _) => state.isDone(number) }.map(_._2)
           IndexUpdate.recovered(user, state, ended, target)

@@ -48,10 +48,10 @@ private[sparkzorder] object IndexUpdate extends Logging {
   }
 
   /**
-   * Updates the index after this statement has published runs that other statements had committed, has published
-   * shadows, or has published a run only in part. Reads the footers of the files that those runs wrote.
+   * Updates the index after this statement has published or abandoned runs that other statements had committed, has
+   * published shadows, or has published a run only in part. Reads the footers of the files that those runs wrote.
    *
-   * @param records what was published just now, in their order
+   * @param records what was published or abandoned just now, in their order
    * @param target the table
    */
   def recovered(
@@ -62,10 +62,11 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val done = records.filter(_.exchangesFiles)
     if (done.nonEmpty) guarded(state.root) {
       val conf = session.sessionState.newHadoopConf()
-      // if there is no index, an OPTIMIZE makes one, and an undo does not
-      if (done.exists(_.kind == Record.Optimize) || new IndexStore(state.root, conf).exists) {
-        val now = filesIn(state, done)
-        val all = added(now, done)
+      val now = filesIn(state, done)
+      val all = added(now, done)
+      // If there is no index, an OPTIMIZE makes one, unless all its files were taken back. An undo makes none.
+      if (all.nonEmpty && done.exists(_.kind == Record.Optimize) ||
+        new IndexStore(state.root, conf).exists) {
         val names = all.flatMap(f => Relative.below(state.root, f.path)).toSet
         // An undo brings back files whose names are not unique to a run. If times are whole seconds, a file of another
         // folder may have the same name, length and time, also if the undo did not change that folder. Such files get

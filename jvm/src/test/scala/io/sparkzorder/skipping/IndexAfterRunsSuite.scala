@@ -5,6 +5,9 @@ package io.sparkzorder.skipping
 
 import java.io.File
 import java.nio.file.Files
+import java.util.concurrent.atomic.AtomicBoolean
+
+import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 
@@ -208,6 +211,61 @@ class IndexAfterRunsSuite extends OverlayTestBase {
       assert(of0.size > 1 && of1.size === 1)
       assert(of0.subsetOf(entries(dir)))
       assert(of1.subsetOf(entries(dir)))
+    }
+  }
+
+  private def recover(dir: File): String = s"RECOVER LAYOUT 'faulty://${dir.getAbsolutePath}'"
+
+  /** The renames that hide the inputs in `p=1` fail. */
+  private def denied[T](body: => T): T = FaultyFileSystem.withHook { (operation, path) =>
+    if (operation == "rename" && path.toString.contains("/p=1/") && path.getName.startsWith(
+        "_old_"))
+      throw new FaultyFileSystem.Injected(path.toString)
+  }(body)
+
+  test("RECOVER LAYOUT ABANDON: the files of folders in which the run stays published are known") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+      val before = listed(dir)
+      denied(intercept[Exception](sql(statement(dir)).collect()))
+      denied(sql(s"${recover(dir)} ABANDON").collect())
+      val (of0, of1) = listed(dir).partition(_._1.startsWith("p=0"))
+      assert(of0.nonEmpty && of0.intersect(before).isEmpty && of1.subsetOf(before))
+      assert(entries(dir) === listed(dir))
+    }
+  }
+
+  test("RECOVER LAYOUT ABANDON makes no index if all files of the run are taken back") {
+    withTableDir { dir =>
+      partitioned(dir)
+      assert(killedAt(0, dir))
+      sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+      assert(content(dir).isEmpty)
+    }
+  }
+
+  test("an error while the second of two runs is published: the files of the first run are known") {
+    withTableDir { dir =>
+      partitioned(dir)
+      sql(s"CREATE ZORDER INDEX ON '$dir'").collect()
+      def optimize(p: Int) = Try(sql(statement(dir, s"WHERE p = $p")).collect())
+      val once = new AtomicBoolean
+      // the second run is committed before the first one, and both die before their publish
+      FaultyFileSystem.withHook { (operation, path) =>
+        if (operation == "list" && hidden(dir, "_new_").nonEmpty && once.compareAndSet(
+            false,
+            true)) {
+          val _ = optimize(0)
+        }
+        if (operation == "rename" && path.getName.startsWith("_old_"))
+          throw new FaultyFileSystem.Injected(path.toString)
+      }(optimize(1))
+      val open = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().map(_.getAs[String]("status")).toSeq
+      assert(open === Seq.fill(2)("committed, not published"))
+      denied(intercept[Exception](sql(recover(dir)).collect()))
+      sql(s"RECOVER LAYOUT '$dir'").collect()
+      assert(entries(dir) === listed(dir))
     }
   }
 

@@ -14,8 +14,15 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.TableLog
-import io.sparkzorder.log.publish.Publisher
+import io.sparkzorder.log.{
+  FolderChange,
+  FolderState,
+  Record,
+  RunFolder,
+  RunPlaces,
+  StateDirectory,
+  TableLog
+}
 import io.sparkzorder.sources.WherePredicate
 import io.sparkzorder.sources.plain.{LostRecords, PublishedShadow}
 import io.sparkzorder.table.{TableLister, Target}
@@ -38,16 +45,21 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
     val table = new TableState(session, target)
     table.checkPublishing()
     val runs = table.exchanging(
-      if (abandon) new Publisher(table.state).abandonAll(session.sparkContext.sparkUser)
-      else table.rollForward())
+      if (abandon) table.abandonAll() else table.rollForward())
     checkLost(table)
     // without ABANDON, too, a run is abandoned if an earlier ABANDON died before its end
     val log = TableLog.read(table.state)
     val (abandoned, published) = runs.partition(r => log.isAbandoned(r.run))
-    val in = (abandoned.flatMap(_.replaced) ++ published.flatMap(_.added)).size.toLong
-    val out = (abandoned.flatMap(_.added) ++ published.flatMap(_.replaced)).size.toLong
-    Seq(Row(table.root.toString, runs.size.toLong, in, out))
+    val takenBack = abandoned.flatMap(takenBackOf(table.state, _))
+    val filesAdded = (takenBack.flatMap(_.replaced) ++ published.flatMap(_.added)).size.toLong
+    val filesRemoved = (takenBack.flatMap(_.added) ++ published.flatMap(_.replaced)).size.toLong
+    Seq(Row(table.root.toString, runs.size.toLong, filesAdded, filesRemoved))
   }
+
+  /** The changes of an abandoned run, without those of folders in which the run stays published. */
+  private def takenBackOf(state: StateDirectory, run: Record): Seq[FolderChange] =
+    new RunPlaces(state, run, state.byName, isReader = true).changes
+      .filter(c => new RunFolder(state, run, c).folderState != FolderState.Published)
 
   /**
    * Fails if some folder has a run whose record is lost. Such a run cannot be recovered, and the result row would not
@@ -67,7 +79,8 @@ private[sparkzorder] object RecoverLayout {
 
   /**
    * `filesAdded` and `filesRemoved` count all files of the recovered runs, also in folders where a run was published
-   * before. Of an abandoned run, the added files are its inputs, which come back.
+   * before. In a folder of an abandoned run, the added files are the inputs that come back. Folders in which the run
+   * stays published do not count.
    */
   private val schema: StructType = new StructType()
     .add("path", StringType, nullable = false)

@@ -82,6 +82,8 @@ class AbandonSuite extends FaultyTables with Steps {
       }
       val row = denied(one(s"RECOVER LAYOUT ${faulty(dir)} ABANDON"))
       assert(row.getAs[Long]("runsRecovered") === 1)
+      // the run stays published in p=0
+      assert(row.getAs[Long]("filesAdded") === 2 && row.getAs[Long]("filesRemoved") === 1)
       assert(bag(read(dir)) === expected)
       assert(statuses(dir) === Seq("abandoned", "abandoned"))
       assert(runDirectories(new File(dir, "p=1")) === Nil)
