@@ -83,18 +83,20 @@ private final class CommittedOverlay(
     val logs = roots.states(index).flatMap(s => CommittedOverlay.logOf(s).map(s -> _))
     val changed = logs.foldLeft(listed) { case (files, (state, log)) =>
       val upTo = execution.map(_.newestOf(state.root, log.last))
-      if (held.isUnchangedBy(state, log)) files
-      else overlaid(held, index, files, partitionFilters, onFiles || showsNames).over(
+      // If another scan of the execution has read a newer record first, this log may lack a run that the other scan
+      // applies. Then the overlay reads the records again.
+      if (!upTo.exists(_ > log.last) && held.isUnchangedBy(state, log)) files
+      else overlayOf(held, index, files, partitionFilters, onFiles || showsNames).over(
         state,
         upTo) match {
         case Some(other) =>
           if (showsNames) requireFinalNames(other)
           ScanListing.of(other)
         case None =>
-          // Later queries of a listing that is explained need not compare its files with the records. To
-          // explain the listing costs a comparison of all files, so a listing of a single query is left out.
+          // If the records are known to change nothing in a listing, later queries need not compare its files with the
+          // records. To find this out costs one comparison of all files, so a listing of a single query is left out.
           if (held.isUsedAgain) {
-            held.noteIfUnchangedBy(state, overlaid(held, index, held.all, Nil, onFiles = false))
+            held.noteIfUnchangedBy(state, overlayOf(held, index, held.all, Nil, onFiles = false))
           }
           files
       }
@@ -118,7 +120,8 @@ private final class CommittedOverlay(
             "again. If OPTIMIZE is not running, first run RECOVER LAYOUT")
       }
 
-  private def overlaid(
+  /** The committed runs over the listed files; not applied yet. */
+  private def overlayOf(
       held: HeldListing,
       index: InMemoryFileIndex,
       files: ScanListing,
@@ -144,14 +147,14 @@ private final class CommittedOverlay(
   private def covered(
       partitions: PartitionSpec,
       index: InMemoryFileIndex,
-      filters: Seq[Expression],
+      partitionFilters: Seq[Expression],
       listed: Seq[PartitionDirectory]) = new CoveredFolders(
     index.rootPaths.map(roots.qualified).toSet,
     partitions,
     options.get("basePath").map(b => roots.qualified(new Path(b))),
     options.get("recursiveFileLookup").exists(_.toBoolean),
     getZoneId(options.getOrElse("timeZone", session.sessionState.conf.sessionLocalTimeZone)),
-    filters,
+    partitionFilters,
     listed.exists(_.files.nonEmpty))
 
   private lazy val selected = new SelectedFiles(options)
