@@ -365,6 +365,8 @@ private[sparkzorder] object ZOrderErrors {
 
   private val ShownNames = 5
 
-  private def firstLine(t: Throwable): String =
-    Option(t.getMessage).flatMap(_.split('\n').headOption).getOrElse(t.getClass.getSimpleName)
+  /** The first line of the message that is not empty: messages of Spark's parser begin with an empty line. */
+  private[sparkzorder] def firstLine(t: Throwable): String =
+    Option(t.getMessage).flatMap(_.split('\n').map(_.trim).find(_.nonEmpty))
+      .getOrElse(t.getClass.getSimpleName)
 }

@@ -21,6 +21,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.conf.Settings
+import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.ordered.grid.GridStore
 import io.sparkzorder.ordering.OrderedType
 
@@ -126,8 +127,7 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     try body
     catch {
       case NonFatal(e) =>
-        // Only the first line of the message is logged. Messages of Spark's parser begin with an empty line.
-        warn(table, String.valueOf(e.getMessage).trim.takeWhile(_ != '\n'))
+        warn(table, ZOrderErrors.firstLine(e))
         command
     }
 
@@ -146,8 +146,8 @@ private[sparkzorder] final case class OrderWrites(session: SparkSession) extends
     }
 
   /**
-   * The options of the writer. Spark adds the options that were stored with the table when the session read it first,
-   * and these must not take precedence over what is declared now.
+   * The options of the writer. Spark adds the options that the table had when the session first read its metadata.
+   * These options may be out of date, so they must not take precedence over what is declared now.
    */
   private def optionsOf(
       write: V1WriteCommand,

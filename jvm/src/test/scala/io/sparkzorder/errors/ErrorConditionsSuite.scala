@@ -106,6 +106,11 @@ class ErrorConditionsSuite extends AnyFunSuite {
     val unreadable = ZOrderErrors.fileUnreadable("f", cause, "Parquet")
     assert(unreadable.getCause === cause && unreadable.getMessage.contains("first.") &&
       !unreadable.getMessage.contains("second"))
+    for (none <- Seq(null, "", "\n \n")) {
+      assert(ZOrderErrors.firstLine(new RuntimeException(none)) === "RuntimeException")
+    }
+    // as of Spark's parser
+    assert(ZOrderErrors.firstLine(new RuntimeException("\n[X] text\n== SQL ==")) === "[X] text")
     assert(ZOrderErrors.fileUnreadable("f", new RuntimeException, "ORC").getMessage
       .contains("RuntimeException"))
   }

@@ -126,8 +126,8 @@ private[delta] final class DeltaRows(
     files.find(f => !forms(form(f))).foreach { f =>
       throw ZOrderErrors.verificationFailed(
         log.dataPath.toString,
-        s"${f.path} has the partition ${f.partitionTimes.mkString(", ")} by a timestamp, which its " +
-          "inputs write otherwise")
+        s"${f.path} has the partition ${f.partitionTimes.mkString(", ")} with a timestamp in a form " +
+          "(with or without a zone) that no input has")
     }
     new StagedFiles(files, shuffled.get)
   }
@@ -168,7 +168,7 @@ private[delta] final class DeltaRows(
             logWarning(s"the commit of OPTIMIZE on $name took place, although Delta reported $e")
           case Some(false) =>
             abort(staged)
-            throw ZOrderErrors.conflict(name, firstLine(e).stripSuffix("."), Some(e))
+            throw ZOrderErrors.conflict(name, ZOrderErrors.firstLine(e).stripSuffix("."), Some(e))
           case None =>
             unknown(layout)
             throw e
@@ -230,8 +230,6 @@ private[delta] final class DeltaRows(
       key -> metric
     }.toMap
   }
-
-  private def firstLine(e: Throwable): String = String.valueOf(e.getMessage).linesIterator.next()
 
   override def close(): Unit = session.listenerManager.unregister(shuffled)
 }

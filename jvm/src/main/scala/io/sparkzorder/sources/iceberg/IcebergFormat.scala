@@ -228,7 +228,7 @@ private[iceberg] final class IcebergFilter(table: BaseTable, name: String) {
         try SparkExpressionConverter.convertToIcebergExpression(conjuncts.reduceLeft(And(_, _)))
         catch {
           case NonFatal(e) =>
-            val cause = String.valueOf(e.getMessage).linesIterator.next().stripSuffix(".")
+            val cause = ZOrderErrors.firstLine(e).stripSuffix(".")
             throw FormatFilter.untranslatable(where, name, s"Iceberg cannot evaluate it, $cause")
         }
     }
