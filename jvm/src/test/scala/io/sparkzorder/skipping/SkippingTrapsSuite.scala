@@ -7,7 +7,7 @@ import java.io.File
 import java.nio.file.Files
 import java.util.Locale
 
-import org.apache.spark.sql.functions.col
+import org.apache.spark.sql.functions.{col, struct}
 
 import io.sparkzorder.SkippingCounters
 import io.sparkzorder.index.IndexContent
@@ -121,6 +121,9 @@ class SkippingTrapsSuite extends SkippingTestBase {
         // whether NULL is outside of it differs between lines
         for (query <- Seq(read(dir).where(!col("n").isin()), read(dir).where(col("n").isin())))
           assert(bag(query) === withoutSkipping(bag(query.select("*"))))
+        // an IN without rows does not keep other filters from pruning
+        val rows = struct(col("n"), col("n"))
+        assert(keptFiles(read(dir).where(!rows.isin() && col("n") === 1)) === 1)
       }
     }
   }

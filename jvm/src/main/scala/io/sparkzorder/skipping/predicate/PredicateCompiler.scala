@@ -139,7 +139,7 @@ private[sparkzorder] final class PredicateCompiler(
     case c: BinaryComparison
         if c.left.references.nonEmpty && c.right.references.nonEmpty &&
           c.references.size > 1 => pair(c, negated)
-    case In(RowOf(values), list) if list.forall(_.isInstanceOf[Literal]) =>
+    case In(RowOf(values), list) if list.nonEmpty && list.forall(_.isInstanceOf[Literal]) =>
       inRows(values, list.map(_.asInstanceOf[Literal].value), list.head.dataType, negated)
     case In(e, list) if list.forall(_.isInstanceOf[Literal]) =>
       val literals = list.map(_.asInstanceOf[Literal])
