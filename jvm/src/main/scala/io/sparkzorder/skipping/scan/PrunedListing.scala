@@ -28,7 +28,7 @@ private[sparkzorder] object PrunedListing {
     val second = of(first.directories, pruner)
     val metrics = (first.metrics, second.metrics) match {
       case (Some(a), Some(b)) => Some(a.andAtRunTime(b))
-      case (None, Some(b)) => Some(b.copy(prunedAtRunTime = Some(b.pruned)))
+      case (None, Some(b)) => Some(b.allAtRunTime)
       case (known, None) => known
     }
     PrunedListing(second.directories, metrics)
@@ -84,24 +84,25 @@ private[sparkzorder] object PrunedListing {
  * @param pruned for each name of [[SkippingMetrics.names]], the number of files that the predicates on it prune.
  *   A file that the predicates on several names prune is counted for the first of these names only
  * @param noEntry number of files that are read because the index has no up-to-date entry for them
+ * @param prunedAtRunTime the number of files that only the values of joins and subqueries prune
  */
 private[sparkzorder] final case class DirectoryMetrics(
     values: InternalRow,
     files: Int,
     pruned: IndexedSeq[Int],
-    noEntry: Int)
+    noEntry: Int,
+    prunedAtRunTime: Int = 0)
 
 /**
  * How many files of a scan were pruned, and by what.
  *
  * @param names columns of the predicates that may prune files, as [[FilePruner.prunedBy]] has them
- * @param prunedAtRunTime the number of files that only the values of joins and subqueries prune; None if no such
- *   values were used
+ * @param usesRunTime true if values of joins and subqueries were used
  */
 private[sparkzorder] final case class SkippingMetrics(
     names: IndexedSeq[String],
     directories: Seq[DirectoryMetrics],
-    prunedAtRunTime: Option[Long] = None) {
+    usesRunTime: Boolean = false) {
 
   /** The number of files that Spark would read without the index: all files of the chosen partitions. */
   val total: Long = directories.map(_.files.toLong).sum
@@ -111,6 +112,10 @@ private[sparkzorder] final case class SkippingMetrics(
     names.zipWithIndex.map { case (n, i) => n -> directories.map(_.pruned(i).toLong).sum }
 
   val pruned: Long = prunedBy.map(_._2).sum
+
+  /** The number of files that only the values of joins and subqueries prune; None if no such values were used. */
+  val prunedAtRunTime: Option[Long] =
+    if (usesRunTime) Some(directories.map(_.prunedAtRunTime.toLong).sum) else None
 
   /** The number of files that are read. */
   val kept: Long = total - pruned
@@ -124,6 +129,12 @@ private[sparkzorder] final case class SkippingMetrics(
     copy(directories = directories.filter(d => chosen(d.values)))
   }
 
+  /** These metrics, if all pruning was by the values of joins and subqueries. */
+  def allAtRunTime: SkippingMetrics =
+    copy(
+      directories = directories.map(d => d.copy(prunedAtRunTime = d.pruned.sum)),
+      usesRunTime = true)
+
   /** These metrics, combined with those of a second pruning of the same directories. */
   def andAtRunTime(later: SkippingMetrics): SkippingMetrics = {
     val all = (names ++ later.names).distinct
@@ -133,9 +144,9 @@ private[sparkzorder] final case class SkippingMetrics(
     }
     val both = directories.zip(later.directories).map { case (a, b) =>
       val pruned = spread(this, a).zip(spread(later, b)).map { case (x, y) => x + y }
-      DirectoryMetrics(a.values, a.files, pruned, b.noEntry)
+      DirectoryMetrics(a.values, a.files, pruned, b.noEntry, b.pruned.sum)
     }
-    SkippingMetrics(all, both, Some(later.pruned))
+    SkippingMetrics(all, both, usesRunTime = true)
   }
 
   /** For example `3 of 64 (pruned by a: 50, b: 11)`. */

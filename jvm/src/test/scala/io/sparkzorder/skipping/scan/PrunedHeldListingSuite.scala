@@ -85,6 +85,22 @@ class PrunedHeldListingSuite extends AnyFunSuite with RandomInputs {
     }
   }
 
+  test("the number of files that joins prune is that of the partitions that are left") {
+    def metrics(name: String, directories: (Int, Int, Int)*) = SkippingMetrics(
+      IndexedSeq(name),
+      directories.map { case (p, files, pruned) =>
+        DirectoryMetrics(InternalRow(p), files, IndexedSeq(pruned), 0)
+      })
+    def first = metrics("a", (1, 4, 1), (2, 4, 0))
+    def later = metrics("b", (1, 3, 2), (2, 4, 3))
+    val both = first.andAtRunTime(later)
+    assert((both.pruned, both.prunedAtRunTime) === ((6, Some(5))))
+    val left = both.of(Iterator(InternalRow(1)))
+    assert((left.pruned, left.prunedAtRunTime) === ((3, Some(2))))
+    assert(later.allAtRunTime.of(Iterator(InternalRow(2))).prunedAtRunTime === Some(3))
+    assert(first.of(Iterator(InternalRow(1))).prunedAtRunTime === None)
+  }
+
   test("after an error in a search for entries, all files are read") {
     val files = Array.tabulate(5)(status)
     val held = HeldListing.forTest(IndexedSeq(ListedDirectory(InternalRow(1), files)))

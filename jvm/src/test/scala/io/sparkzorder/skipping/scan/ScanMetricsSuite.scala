@@ -123,6 +123,14 @@ class ScanMetricsSuite extends ScanTestBase {
             .knownMetrics(scan.partitionFilters, scan.dataFilters).get
           assert(all.total === (if (where.contains("p <")) 32 else 48))
         }
+        // of three partitions, in which the key prunes as many files, one is left
+        val keyed = checkRows(
+          sql(
+            "SELECT f.id FROM fact f JOIN (SELECT *, 15 a FROM dim) d ON f.p = d.p AND f.a = d.a " +
+              "WHERE d.x = 10"))
+        val scan = scansOf(keyed).find(_.partitionFilters.nonEmpty).get
+        assert(counts(scan) === Seq(16, 4, 12, 0))
+        assert(scan.metrics(RuntimePruningScan.PrunedAtRunTime).value <= 12)
         val shown = sql(
           "SHOW SKIPPING FOR SELECT f.id FROM fact f JOIN dim d ON f.p = d.p " +
             "WHERE d.x = 10 AND f.a = 15").where("used").head()
