@@ -237,6 +237,22 @@ class ForeignParquetSuite extends OptimizeTestBase {
     }
   }
 
+  test("structs of which all files lack a field that the catalog has are named") {
+    withTable("t") {
+      sql("CREATE TABLE t (id BIGINT, s STRUCT<x: INT>, u STRUCT<x: INT>) USING parquet")
+      sql("INSERT INTO t SELECT /*+ REPARTITION(2) */ id, struct(int(id)), struct(int(id)) FROM range(40)")
+      val dir = new File(new java.net.URI(spark.sessionState.catalog.getTableMetadata(
+        org.apache.spark.sql.catalyst.TableIdentifier("t")).location.toString))
+      sql("DROP TABLE IF EXISTS wider")
+      withTable("wider") {
+        sql("CREATE TABLE wider (id BIGINT, s STRUCT<x: INT, y: INT>, u STRUCT<x: INT>) USING parquet " +
+          s"LOCATION '$dir'")
+        val said = sql("OPTIMIZE wider ZORDER BY (id)").head().getAs[String]("reason")
+        assert(said.contains("lack fields of the struct `s`") && !said.contains("`u`"), said)
+      }
+    }
+  }
+
   test("TIMESTAMP in the catalog over times without a zone: the message names the directory") {
     withTable("t") {
       withTableDir { dir =>

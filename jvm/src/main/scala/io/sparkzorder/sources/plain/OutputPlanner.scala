@@ -168,8 +168,12 @@ private[plain] final class Codecs(inputs: PlainInputs, files: Seq[ScannedFile]) 
  * the same values as before.
  *
  * @param files that are rewritten
+ * @param output how the new files are written
  */
-private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[ScannedFile]) {
+private[plain] final class ValuesOfOthers(
+    inputs: PlainInputs,
+    files: Seq[ScannedFile],
+    output: Option[OutputSpec]) {
 
   /** One sentence for each kind of change. */
   def changes: Seq[String] =
@@ -186,7 +190,10 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
       val own = inputs.session.sessionState.conf.isParquetINT96TimestampConversion
       val others =
         if (inputs.settings(Settings.TimestampType) != "preserve") ""
-        else ". Hive and Impala may shift the new ones, too, which name parquet-mr as their writer"
+        else {
+          ". Hive and Impala may shift the timestamps of the new files, too, because these files name parquet-mr as " +
+            "their writer"
+        }
       s"INT96 timestamps of files that parquet-mr has not written, such as ${f.file.path.getName}, had " +
         s"other values in sessions with $key = ${!own}; all sessions now see those of this session$others"
     }
@@ -202,8 +209,8 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
   }
 
   /**
-   * The default of a column is kept as text without a time zone. Each session reads a TIMESTAMP of it in the zone of
-   * the session.
+   * The default of a column is kept as text without a time zone. Each session reads a TIMESTAMP in this text in its own
+   * time zone.
    */
   private def defaults: Seq[String] = for {
     column <- inputs.schema
@@ -223,14 +230,16 @@ private[plain] final class ValuesOfOthers(inputs: PlainInputs, files: Seq[Scanne
 
   /**
    * A query may read only those fields of a struct that a file lacks. Then the struct is NULL in the rows of this
-   * file. A new file has all fields, so the same query reads a struct of NULLs from it.
+   * file. A new file has all fields of the table, so the same query reads a struct of NULLs from it.
    */
   private def structs: Seq[String] = {
+    val written = output.collect { case p: ParquetSpec => structsIn(p.schema, Nil).toMap }
+      .getOrElse(Map.empty[Seq[String], Set[String]])
     val found = ScannedFile.ofEachSchema(files).flatMap(f =>
       structsIn(f.schema, Nil).map { case (path, fields) => (path, fields, f) })
     found.groupBy(_._1).toSeq.sortBy(_._1.mkString(".")).flatMap { case (path, own) =>
-      val all = own.flatMap(_._2).toSet
-      own.find(_._2 != all).map { case (_, _, f) =>
+      val all = written.getOrElse(path, Set.empty[String])
+      own.find { case (_, fields, _) => !all.subsetOf(fields) }.map { case (_, _, f) =>
         s"files such as ${f.file.path.getName} lack fields of the struct `${path.mkString(".")}`: a query " +
           "for these fields alone, before Spark 4.1 or with " +
           "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing, saw NULL for the struct and " +

@@ -107,7 +107,7 @@ private[plain] final class PlainSnapshot(
     val files = rewritten.map(PlainFile.of(_).scanned)
     (if (plans.isEmpty) Nil else committer.remarks) ++
       output.flatMap(new Codecs(inputs, files).change(_)).toSeq ++
-      new ValuesOfOthers(inputs, files).changes ++
+      new ValuesOfOthers(inputs, files, output).changes ++
       output.toSeq.collect { case p: ParquetSpec =>
         new ChangedTypes(p.schema, files).changes
       }.flatten ++
