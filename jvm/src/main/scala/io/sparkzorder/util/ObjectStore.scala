@@ -8,6 +8,7 @@ import java.nio.file.{FileAlreadyExistsException => NioFileExists}
 import java.util.UUID
 
 import scala.annotation.tailrec
+import scala.collection.mutable.ArrayBuffer
 import scala.util.Try
 
 import org.apache.commons.io.IOUtils
@@ -77,8 +78,8 @@ private[sparkzorder] object ObjectStore {
     @tailrec
     def attempt(left: Int): Boolean = {
       val failure = Try(write(conditional(fs, path), content)).failed.toOption
-      // a client repeats a request whose answer was lost, and the store refuses the second one. This process
-      // was first if the object has its content
+      // A client repeats a request whose answer was lost, and the store refuses the second request. If the object
+      // has the content that this process writes, this process was first.
       lazy val there = read(fs, path)
       failure match {
         case None => true
@@ -122,12 +123,17 @@ private[sparkzorder] object ObjectStore {
    */
   def whyUnsafe(fs: FileSystem, directory: Path): Option[String] = {
     val path = new Path(directory, s"${ExclusiveFile.Temporary}${UUID.randomUUID()}")
+    val opened = ArrayBuffer.empty[FSDataOutputStream]
+    def writer(): FSDataOutputStream = {
+      opened += conditional(fs, path)
+      opened.last
+    }
     try {
-      val first = conditional(fs, path)
-      val second = Try(conditional(fs, path))
+      val first = writer()
+      val second = Try(writer())
       // an object must not appear before it is complete: readers would see half of a record, and a kill would
       // leave it
-      val isEarly = isRefusal(second, () => Try(first.abort())) || fs.exists(path)
+      val isEarly = isRefusal(second) || fs.exists(path)
       write(first, Array[Byte](1))
       val isRefused = isEarly || isRefusal(Try(write(second.get, Array[Byte](2))))
       if (isEarly) Some("an object is there before it is complete")
@@ -137,6 +143,8 @@ private[sparkzorder] object ObjectStore {
       case e @ (_: IllegalArgumentException | _: UnsupportedOperationException) =>
         Some(s"its client cannot create an object on condition (${e.getMessage})")
     } finally {
+      // an upload that was not ended would stay in the store; after a close, an abort does nothing
+      opened.foreach(out => Try(out.abort()))
       Try(fs.delete(path, false))
     }
   }
@@ -145,12 +153,8 @@ private[sparkzorder] object ObjectStore {
    * True if the store or its client has refused to create an object because the object exists. Any other failure is
    * thrown: it may pass, as throttling does, and tells nothing about the store.
    */
-  private def isRefusal(result: Try[_], onFailure: () => Any = () => ()): Boolean =
-    result.failed.toOption.exists(e =>
-      StoreAnswer.isRefusal(e) || {
-        onFailure()
-        throw e
-      })
+  private def isRefusal(result: Try[_]): Boolean =
+    result.failed.toOption.exists(e => StoreAnswer.isRefusal(e) || { throw e })
 
   private def write(out: FSDataOutputStream, content: Array[Byte]): Unit =
     orAbort(out)(out.write(content))

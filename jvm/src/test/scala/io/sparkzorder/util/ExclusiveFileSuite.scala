@@ -8,7 +8,7 @@ import java.util.concurrent.atomic.AtomicInteger
 
 import scala.collection.JavaConverters._
 
-import org.apache.hadoop.fs.{FSDataOutputStream, Path, RawLocalFileSystem}
+import org.apache.hadoop.fs.{Abortable, FSDataOutputStream, Path, RawLocalFileSystem}
 import org.apache.hadoop.fs.permission.FsPermission
 import org.apache.hadoop.util.Progressable
 
@@ -110,6 +110,48 @@ class ExclusiveFileSuite extends StateTestBase {
         } finally StoreFileSystem.lies = false
       }
       assert(Option(dir.list).toSeq.flatten === Nil)
+    }
+  }
+
+  test("the trial of a store leaves no writer open") {
+    val left = new AtomicInteger
+    class Writer extends java.io.OutputStream with Abortable {
+      private var isOpen = true
+      private def end(): Unit = if (isOpen) {
+        isOpen = false
+        val _ = left.decrementAndGet()
+      }
+      override def write(b: Int): Unit = ()
+      override def close(): Unit = end()
+      override def abort(): Abortable.AbortableResult = {
+        end()
+        null
+      }
+    }
+    def store(isThere: => Boolean) = {
+      val fs = new StoreFileSystem {
+        override def create(
+            path: Path,
+            overwrite: Boolean,
+            bufferSize: Int,
+            replication: Short,
+            blockSize: Long,
+            progress: Progressable): FSDataOutputStream = {
+          val _ = left.incrementAndGet()
+          new FSDataOutputStream(new Writer, null)
+        }
+        override def exists(path: Path): Boolean = isThere
+      }
+      fs.initialize(java.net.URI.create("gs:///"), conf)
+      fs
+    }
+    withTable { (dir, _) =>
+      val directory = new Path(s"gs:$dir")
+      assert(ObjectStore.whyUnsafe(store(isThere = true), directory).get.contains("complete"))
+      assert(left.get === 0)
+      intercept[java.io.IOException](
+        ObjectStore.whyUnsafe(store(throw new java.io.IOException("503 SlowDown")), directory))
+      assert(left.get === 0)
     }
   }
 
