@@ -122,6 +122,8 @@ private[sparkzorder] final case class WrittenFile(file: Int, path: String, exten
 
 /** Where tasks write: the path of a file for one attempt. */
 private[sparkzorder] trait FilePlaces extends Serializable {
+
+  /** The path for one attempt. Fails for a number beyond the files, because such a task must have no rows. */
   def path(file: Int, attempt: Int, extension: String): String
 
   /** True if files are visible as soon as they are written. */
@@ -157,8 +159,7 @@ private[sparkzorder] final case class HiddenPlaces(
   override def isOver(conf: Configuration): Boolean = false
 
   override def path(file: Int, attempt: Int, extension: String): String =
-    // a task with a number beyond the files has no rows; Spark's writer lets one such task write an empty file
-    s"${directories.lift(file).getOrElse(directories.head)}/${name(file, attempt)}"
+    s"${directories(file)}/${name(file, attempt)}"
 }
 
 /**
@@ -192,7 +193,7 @@ private[sparkzorder] final case class IntoPlaces(
   override def makesFolders: Boolean = true
 
   override def path(file: Int, attempt: Int, extension: String): String = {
-    val folder = folders.lift(file).filter(_.nonEmpty).map(_ + "/").getOrElse("")
+    val folder = if (folders(file).isEmpty) "" else folders(file) + "/"
     s"$root/$folder${FilePlaces.part(file)}-$runId-$attempt$extension"
   }
 }
