@@ -137,47 +137,32 @@ private[workload] final class RankCurve private (
    * values, so no object is made for a value.
    */
   def foreachShare(values: Intervals)(take: (Double, Double) => Unit): Unit = {
-    val shares = new AscendingShares
     values match {
       case longs: LongIntervals =>
         val (lows, highs) = (longs.lows, longs.highs)
         var i = 0
         while (i < lows.length) {
           // the value v stands for the places from v - 0.5 to v + 0.5
-          val low = if (lows(i) == Long.MinValue) 0.0 else shares.of(lows(i) - 0.5)
-          take(low, if (highs(i) == Long.MaxValue) 1.0 else shares.of(highs(i) + 0.5))
+          val low = if (lows(i) == Long.MinValue) 0.0 else share(lows(i) - 0.5)
+          take(low, if (highs(i) == Long.MaxValue) 1.0 else share(highs(i) + 0.5))
           i += 1
         }
       case bytes: ByteIntervals =>
         def of(e: ByteEnd, endless: Double) =
-          if (e.isEndless) endless else shares.of(placeOf(e.value))
+          if (e.isEndless) endless else share(placeOf(e.value))
         bytes.lows.indices.foreach(i => take(of(bytes.lows(i), 0.0), of(bytes.highs(i), 1.0)))
     }
   }
 
-  /** Looks up places that ascend: each search begins where the last one ended. */
-  private final class AscendingShares {
-    private var from = 0
-
-    def of(place: Double): Double = {
-      // a place may descend when a long is rounded to a double
-      if (from > 0 && at(from - 1) > place) from = 0
-      var step = 1
-      while (from + step < at.length && at(from + step) < place) step *= 2
-      val i = Arrays.binarySearch(at, from, math.min(at.length, from + step + 1), place)
-      if (i >= 0) {
-        from = i
-        below(i)
-      } else {
-        val next = -i - 1
-        from = math.max(0, next - 1)
-        if (next == 0) 0.0
-        else if (next == at.length) 1.0
-        else {
-          val width = at(next) - at(next - 1)
-          below(next - 1) + (below(next) - below(next - 1)) * (place - at(next - 1)) / width
-        }
-      }
+  private def share(place: Double): Double = {
+    val i = Arrays.binarySearch(at, place)
+    val next = -i - 1
+    if (i >= 0) below(i)
+    else if (next == 0) 0.0
+    else if (next == at.length) 1.0
+    else {
+      val width = at(next) - at(next - 1)
+      below(next - 1) + (below(next) - below(next - 1)) * (place - at(next - 1)) / width
     }
   }
 }
