@@ -4,7 +4,7 @@
 package io.sparkzorder.cluster
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
+import org.apache.spark.sql.catalyst.expressions.{Expression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.{
   CodegenContext,
   CodeGenerator,
@@ -12,6 +12,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{
   FalseLiteral
 }
 import org.apache.spark.sql.catalyst.expressions.codegen.Block._
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.types.{DataType, LongType}
 
 import io.sparkzorder.ordering.{FixedOrder, OrderedType}
@@ -98,27 +99,19 @@ private[sparkzorder] case class PlaceOfRow(
       tie = newChildren.last)
 }
 
-/**
- * The shuffle key of a row: a BIGINT that Spark's hash partitioning maps to the partition with the number of
- * the row's file.
- *
- * @param child place of the row, never null
- */
-private[sparkzorder] case class FileOfPlace(child: Expression, placement: Placement)
-    extends UnaryExpression {
-  override def nullable: Boolean = false
-  override def dataType: DataType = LongType
-  override def prettyName: String = "file_of_place"
-  override def stringArgs: Iterator[Any] = children.iterator
+private[sparkzorder] object PlaceOfRow {
 
-  override protected def nullSafeEval(place: Any): Any =
-    placement.preimage(place.asInstanceOf[Long])
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val all = ctx.addReferenceObj("placement", placement)
-    defineCodeGen(ctx, ev, place => s"$all.preimage($place)")
-  }
-
-  override protected def withNewChildInternal(newChild: Expression): FileOfPlace =
-    copy(child = newChild)
+  /**
+   * The shuffle key of a row: a BIGINT that Spark's hash partitioning maps to the partition with the number of
+   * the row's file.
+   *
+   * @param place BIGINT, never null
+   */
+  def fileOf(place: Expression, placement: Placement): Expression = Invoke(
+    Literal.fromObject(placement),
+    "preimage",
+    LongType,
+    Seq(place),
+    propagateNull = false,
+    returnNullable = false)
 }

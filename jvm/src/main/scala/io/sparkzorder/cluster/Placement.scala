@@ -63,6 +63,9 @@ private[sparkzorder] final class Placement(grid: Grid, pages: IndexedSeq[Int] = 
 
   /** The shuffle key of a row, from its place. */
   def preimage(place: Long): Long = preimages((place >>> keyBits).toInt)
+
+  // of the expressions that hold it
+  override def toString: String = "placement"
 }
 
 /** Places the rows of one folder. */

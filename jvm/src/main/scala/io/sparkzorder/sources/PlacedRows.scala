@@ -6,13 +6,13 @@ package io.sparkzorder.sources
 import java.util.{HashMap => JHashMap}
 
 import org.apache.spark.sql.Column
-import org.apache.spark.sql.catalyst.expressions.{Expression, UnaryExpression}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.Literal
+import org.apache.spark.sql.catalyst.expressions.objects.Invoke
 import org.apache.spark.sql.catalyst.util.QuotingUtils.quoteIdentifier
 import org.apache.spark.sql.functions.{col, lit, xxhash64}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.sparkzorder.SparkLine.{Frame, Session}
-import org.apache.spark.sql.types.{DataType, IntegerType}
+import org.apache.spark.sql.types.IntegerType
 import org.apache.spark.unsafe.types.UTF8String
 
 import io.sparkzorder.cluster.InputFrame
@@ -46,44 +46,18 @@ private[sources] final class PlacedRows(
         val position = folders.zipWithIndex.toMap
         val byPath = new FoldersByPath(files.map(f => f.path -> position(f.folder)).toMap)
         val attribute = placed.queryExecution.analyzed.output.find(_.name == path).get
-        SparkLine.column(FolderOfFile(attribute, byPath))
+        SparkLine.column(Invoke(
+          Literal.fromObject(byPath),
+          "of",
+          IntegerType,
+          Seq(attribute),
+          propagateNull = false,
+          returnNullable = false))
       }
     placed.select((columns :+ col(hashColumn) :+ folder.as(folderColumn)): _*)
   }
 
   def rowHash: Column = col(quoteIdentifier(hashColumn))
-}
-
-/**
- * The position of the folder of a file, INT.
- *
- * @param child path of the file, never null
- */
-private[sparkzorder] case class FolderOfFile(child: Expression, folders: FoldersByPath)
-    extends UnaryExpression {
-  override def nullable: Boolean = false
-  override def dataType: DataType = IntegerType
-  override def prettyName: String = "folder_of_file"
-  // the default would print all paths
-  override def toString: String = s"$prettyName($child)"
-  override def stringArgs: Iterator[Any] = children.iterator
-
-  override protected def nullSafeEval(path: Any): Any = folders.of(path.asInstanceOf[UTF8String])
-
-  override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
-    val all = ctx.addReferenceObj("folders", folders)
-    defineCodeGen(ctx, ev, path => s"$all.of($path)")
-  }
-
-  override def equals(other: Any): Boolean = other match {
-    case that: FolderOfFile => child == that.child && (folders eq that.folders)
-    case _ => false
-  }
-
-  override def hashCode(): Int = 31 * child.hashCode + System.identityHashCode(folders)
-
-  override protected def withNewChildInternal(newChild: Expression): FolderOfFile =
-    copy(child = newChild)
 }
 
 /**
@@ -113,4 +87,7 @@ private[sparkzorder] final class FoldersByPath(positions: Map[String, Int]) exte
       found
     }
   }
+
+  // the default of the expression that holds it would have a hash
+  override def toString: String = "folders"
 }
