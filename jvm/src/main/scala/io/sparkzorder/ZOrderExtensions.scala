@@ -31,6 +31,7 @@ import io.sparkzorder.sources.TableFormats
 import io.sparkzorder.sources.scans.WatchScans
 import io.sparkzorder.sql.{CheckDeclaredOrder, ResolveZOrderStatements, ZOrderParser}
 import io.sparkzorder.util.{FirstStrategies, Json, LastRules, OwnJar}
+import io.sparkzorder.workload.StoredFile
 
 /**
  * Everything that spark-zorder adds to a session.
@@ -56,7 +57,8 @@ class ZOrderExtensions extends SparkSessionExtensionsProvider {
       classOf[Intent],
       classOf[Record],
       classOf[Checkpoint],
-      classOf[IndexHeader])
+      classOf[IndexHeader],
+      classOf[StoredFile])
   }
 
   private def inject(extensions: SparkSessionExtensions): Unit = {

@@ -6,17 +6,17 @@ package io.sparkzorder.workload
 import java.io.{FileNotFoundException, IOException}
 import java.util.UUID
 
-import scala.collection.JavaConverters._
 import scala.util.Try
 
-import com.fasterxml.jackson.databind.{JsonNode, ObjectMapper}
+import com.fasterxml.jackson.core.JsonProcessingException
+import com.fasterxml.jackson.databind.DeserializationFeature._
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.{FileStatus, Path}
 
 import org.apache.spark.internal.Logging
 
 import io.sparkzorder.log.StateDirectory
-import io.sparkzorder.util.{Directories, ExclusiveFile, ManyFiles}
+import io.sparkzorder.util.{Directories, ExclusiveFile, Json, ManyFiles}
 
 /** The files `_zorder/_workload/_<day>_<random>` of a table: one for each driver and day. */
 private[sparkzorder] final class WorkloadStore(state: StateDirectory, conf: Configuration)
@@ -155,8 +155,7 @@ private[workload] object SketchFormat {
   val Version = 1
   val MaxBytes = 64 * 1024
   private val MaxName = 1024
-  private val MaxShown = 100
-  private val mapper = new ObjectMapper()
+  private val MaxShown = 200
 
   /** At most `MaxBytes` bytes. To fit, boxes are left out first, then templates, the lightest first. */
   def toBytes(sketch: StoredSketch): Array[Byte] = {
@@ -181,122 +180,104 @@ private[workload] object SketchFormat {
   }
 
   private def json(sketch: StoredSketch): Array[Byte] = {
-    val root = mapper.createObjectNode()
-    root.put("version", Version).put("id", sketch.id).put("day", sketch.day)
-    val templates = root.putArray("templates")
-    sketch.templates.toSeq.sortBy(-_._2.weight).foreach { case (t, u) =>
-      val node = templates.addObject()
-      val (columns, kinds) = (node.putArray("columns"), node.putArray("kinds"))
-      t.uses.foreach { use =>
-        columns.add(use.column)
-        kinds.add(use.kind.name)
+    val forms = sketch.templates.toSeq.sortBy(-_._2.weight).map { case (t, u) =>
+      val boxes = u.boxes.toSeq.map { case (b, w) =>
+        StoredBox(math.rint(w), b.sides.map(_.flatMap(i => Seq[Integer](i.from, i.until))))
       }
-      node.put("weight", math.rint(u.weight)).put("count", u.count).put("unused", u.unused)
-      val boxes = node.putArray("boxes")
-      u.boxes.foreach { case (b, w) =>
-        val box = boxes.addObject().put("weight", math.rint(w))
-        val sides = box.putArray("sides")
-        b.sides.foreach { side =>
-          val ends = sides.addArray()
-          side.foreach(i => ends.add(i.from).add(i.until))
-        }
-      }
+      val kinds = t.uses.map(_.kind.name)
+      StoredForm(t.columns, kinds, math.rint(u.weight), u.count, u.unused, boxes)
     }
-    mapper.writeValueAsBytes(root)
+    Json.mapper.writeValueAsBytes(StoredFile(Version, sketch.id, sketch.day, forms))
   }
+
+  // a record may lack what this version knows; this file must not
+  private val reader = Json.mapper.readerFor(classOf[StoredFile])
+    .`with`(FAIL_ON_MISSING_CREATOR_PROPERTIES, FAIL_ON_NULL_CREATOR_PROPERTIES)
+    .without(ACCEPT_FLOAT_AS_INT)
 
   /** @throws java.io.IOException for anything but a sketch of this version */
   def of(bytes: Array[Byte]): StoredSketch = {
-    if (bytes.length > MaxBytes)
-      wrong(s"it has ${bytes.length} bytes, and at most $MaxBytes are read")
-    val root = mapper.readTree(bytes)
-    if (root == null) wrong("it is empty")
-    val version = root.path("version")
-    if (version.asInt(-1) != Version) wrong(s"its version is ${shown(version)}")
-    val id = root.path("id").asText("")
-    if (Try(UUID.fromString(id).toString == id).toOption.forall(!_)) {
-      wrong(s"its id is ${id.take(MaxShown)}, which is not a UUID")
-    }
-    val templates = elements(root, "templates").map(template)
-    if (templates.size > Sketch.MaxTemplates + 1) {
-      wrong(
-        s"it has ${templates.size} forms of filters, and at most ${Sketch.MaxTemplates} are written")
-    }
+    require(bytes.length <= MaxBytes, s"it has ${bytes.length} bytes")
+    val file =
+      try reader.readValue[StoredFile](bytes)
+      catch { case e: JsonProcessingException => wrong(e.getOriginalMessage) }
+    require(file != null, "it is empty")
+    require(file.version == Version, s"its version is ${file.version}")
+    require(
+      Try(UUID.fromString(file.id).toString == file.id).getOrElse(false),
+      s"the id ${file.id} is no UUID")
+    require(isNumber(file.day), s"the day ${file.day}")
+    val forms = file.templates
+    require(forms.size <= Sketch.MaxTemplates + 1, s"it has ${forms.size} forms of filters")
     StoredSketch(
-      id,
-      whole(root, "day"),
-      templates.groupBy(_._1).map { case (t, same) =>
+      file.id,
+      file.day,
+      forms.map(template).groupBy(_._1).map { case (t, same) =>
         t -> TemplateUse.sum(same.map(_._2))
       })
   }
 
-  private def template(node: JsonNode): (Template, TemplateUse) = {
-    val columns = elements(node, "columns").map(text)
-    val kinds = elements(node, "kinds").map(k =>
-      UseKind.all.find(_.name == k.asText("")).getOrElse(wrong(
-        s"a filter is of the kind ${shown(k)}")))
-    if (columns.size != kinds.size || columns != columns.distinct.sorted) {
-      val names = columns.mkString(", ").take(MaxShown)
-      wrong(s"a form has the columns $names: they must differ, be sorted and have a kind each")
+  private def template(form: StoredForm): (Template, TemplateUse) = {
+    require(form != null, "a form is missing")
+    val columns = form.columns
+    require(
+      columns.forall(c => c != null && c.nonEmpty && c.length <= MaxName) &&
+        columns == columns.distinct.sorted,
+      s"a form has the columns ${columns.mkString(", ")}")
+    val kinds = form.kinds.flatMap(k => UseKind.all.find(_.name == k))
+    require(
+      kinds.size == columns.size && kinds.size == form.kinds.size,
+      s"a form has the kinds ${form.kinds.mkString(", ")}")
+    require(
+      isNumber(form.weight) && isNumber(form.count) && isNumber(form.unused),
+      s"a form has the numbers ${form.weight}, ${form.count} and ${form.unused}")
+    require(form.boxes.size <= Sketch.MaxBoxes, s"a form has ${form.boxes.size} boxes")
+    val boxes = form.boxes.map { b =>
+      require(b != null && isNumber(b.weight) && b.sides.size == columns.size, s"a box is $b")
+      RankBox(b.sides.map(side)) -> b.weight
     }
-    val boxes = elements(node, "boxes").map { b =>
-      val sides = elements(b, "sides").map(side)
-      if (sides.size != columns.size)
-        wrong(s"a box has ${sides.size} columns, and its form has ${columns.size}")
-      RankBox(sides) -> number(b, "weight")
-    }
-    if (boxes.size > Sketch.MaxBoxes)
-      wrong(s"a form has ${boxes.size} boxes, and at most ${Sketch.MaxBoxes} are written")
     (
       Template(columns.zip(kinds).map { case (c, k) => ColumnUse(c, k) }),
-      TemplateUse(
-        number(node, "weight"),
-        whole(node, "count"),
-        whole(node, "unused"),
-        boxes.toMap))
+      TemplateUse(form.weight, form.count, form.unused, boxes.toMap))
   }
 
-  private def side(node: JsonNode): Seq[RankInterval] = {
-    val ends = node.elements().asScala.map { e =>
-      if (!e.isInt) wrong(s"a rank is ${shown(e)}, which is not a whole number")
-      e.asInt
-    }.toSeq
-    if (ends.isEmpty || ends.size % 2 != 0 || ends.size > 2 * ScanUse.MaxIntervals) {
-      wrong(s"a column has ${ends.size} ends of intervals, and 2 to ${2 * ScanUse.MaxIntervals} in pairs are written")
-    }
-    ends.grouped(2).map { case Seq(from, until) => RankInterval(from, until) }.toList
-      .map(i =>
-        if (RankInterval.isOne(i)) i
-        else wrong(
-          s"ranks from ${i.from} to ${i.until} are no interval within 0 to ${RankInterval.Steps}"))
+  private def side(ends: Seq[Integer]): Seq[RankInterval] = {
+    require(
+      ends != null && !ends.contains(null) && ends.nonEmpty && ends.size % 2 == 0 &&
+        ends.size <= 2 * ScanUse.MaxIntervals,
+      s"the ends of intervals are $ends")
+    val intervals = ends.grouped(2).map(p => RankInterval(p(0), p(1))).toList
+    require(
+      intervals.forall(RankInterval.isOne),
+      s"the ranks ${ends.mkString(", ")} are no intervals within 0 to ${RankInterval.Steps}")
+    intervals
   }
 
-  private def elements(node: JsonNode, key: String): List[JsonNode] = {
-    val array = node.path(key)
-    if (!array.isArray) wrong(s"$key is ${shown(array)}, which is not a list")
-    array.elements().asScala.toList
-  }
+  // greater ones would overflow in a sum
+  private def isNumber(n: Double): Boolean = n >= 0 && n < 1e30
+  private def isNumber(n: Long): Boolean = n >= 0 && n < (1L << 50)
 
-  private def text(node: JsonNode): String =
-    if (node.isTextual && node.asText.nonEmpty && node.asText.length <= MaxName) node.asText
-    else wrong(
-      s"the name of a column is ${shown(node)}, which is not a text of 1 to $MaxName characters")
+  private def require(holds: Boolean, problem: => String): Unit = if (!holds) wrong(problem)
 
-  private def number(node: JsonNode, key: String): Double = {
-    val n = node.path(key)
-    if (n.isNumber && n.asDouble >= 0 && n.asDouble < 1e30) n.asDouble
-    else wrong(s"$key is ${shown(n)}, which is not a number from 0 on")
-  }
-
-  private def whole(node: JsonNode, key: String): Long = {
-    val n = node.path(key)
-    if (n.canConvertToLong && n.isIntegralNumber && n.asLong >= 0 && n.asLong < (1L << 50)) n.asLong
-    else wrong(s"$key is ${shown(n)}, which is not a whole number from 0 on")
-  }
-
-  private def shown(node: JsonNode): String =
-    if (node.isMissingNode) "missing" else node.toString.take(MaxShown)
-
-  private def wrong(problem: String): Nothing =
-    throw new IOException(s"it is not a workload file of version $Version: $problem")
+  private def wrong(problem: String): Nothing = throw new IOException(
+    s"it is not a workload file of version $Version: ${problem.take(MaxShown)}")
 }
+
+/** The file of a sketch. */
+private[sparkzorder] final case class StoredFile(
+    version: Int,
+    id: String,
+    day: Long,
+    templates: Seq[StoredForm])
+
+/** A template and its use. */
+private[sparkzorder] final case class StoredForm(
+    columns: Seq[String],
+    kinds: Seq[String],
+    weight: Double,
+    count: Long,
+    unused: Long,
+    boxes: Seq[StoredBox])
+
+/** @param sides for each column both ends of each interval; boxed, as Jackson sees the elements of a Seq */
+private[sparkzorder] final case class StoredBox(weight: Double, sides: Seq[Seq[Integer]])

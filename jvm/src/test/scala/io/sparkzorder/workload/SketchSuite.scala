@@ -105,6 +105,11 @@ class SketchSuite extends AnyFunSuite with RandomInputs {
         "[[1,1]]" -> "[[256,256]]",
         "[[1,1]]" -> "[[1,1],[1,1]]",
         "[[1,1]]" -> "[]",
+        "[[1,1]]" -> "[null]",
+        "[[1,1]]" -> "[[null,1]]",
+        "[\"a\"]" -> "[null]",
+        "\"count\":2," -> "",
+        "\"kinds\":[\"point\"]" -> "\"kinds\":null",
         "\"id\":\"" -> "\"id\":\"../")) {
       assert(good.contains(from), good)
       val e = intercept[IOException](SketchFormat.of(good.replace(from, to).getBytes(UTF_8)))
