@@ -11,7 +11,7 @@ One ``F`` is enough:
 Every function here calls the SQL function of the same name. If the active session lacks the
 extension, the call raises `MissingExtensionError`, and the message says what to add.
 
-.. versionadded:: 0.1.0
+.. versionadded:: 0.3.0
 """
 
 from collections.abc import Sequence

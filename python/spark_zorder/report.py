@@ -35,7 +35,7 @@ class LayoutReport:
     `ZOrderTable.layout` returns a report. It prints as a table, also in notebooks; `plot` draws it,
     and `df` has its rows. The files of the table are examined once.
 
-    .. versionadded:: 0.1.0
+    .. versionadded:: 0.3.0
 
     Examples
     --------

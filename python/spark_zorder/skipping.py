@@ -19,7 +19,7 @@ def explain_skipping(df: "DataFrame") -> "DataFrame":
     The query is planned, not run. During the call `df` is a temporary view with a unique name.
     The function works on classic sessions and over Spark Connect.
 
-    .. versionadded:: 0.1.0
+    .. versionadded:: 0.3.0
 
     Parameters
     ----------

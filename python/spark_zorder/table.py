@@ -23,7 +23,7 @@ class ZOrderTable(LayoutRuns):
     Every method runs one SQL statement and returns its rows, on classic sessions and over Spark
     Connect. Without the extension the methods raise `spark_zorder.MissingExtensionError`.
 
-    .. versionadded:: 0.1.0
+    .. versionadded:: 0.3.0
 
     Examples
     --------

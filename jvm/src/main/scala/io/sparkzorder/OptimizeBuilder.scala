@@ -16,7 +16,7 @@ import io.sparkzorder.util.StatementText
  * `executeCompaction`, `executeZOrderBy` and `executeZOrderByAuto` run the statement and return its result
  * row. `toString` returns the statement so far, without ZORDER BY.
  *
- * @since 0.1.0
+ * @since 0.3.0
  */
 final class OptimizeBuilder private (
     run: String => DataFrame,

@@ -26,7 +26,7 @@ import io.sparkzorder.util.StatementText
  * sales.undo()
  * }}}
  *
- * @since 0.1.0
+ * @since 0.3.0
  */
 final class ZOrderTable private (spark: SparkSession, target: String) {
 

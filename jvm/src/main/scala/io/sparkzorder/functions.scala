@@ -25,7 +25,7 @@ object functions {
    * @param columns TINYINT, SMALLINT, INT, BIGINT or BINARY, in any mix; at least one
    * @return BINARY, never null, as wide as the columns together
    * @group bits
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def interleave_bits(columns: Column*): Column = call_function("interleave_bits", columns: _*)
 
@@ -38,7 +38,7 @@ object functions {
    * @param column of an orderable atomic type
    * @return BINARY, never null, of the type's width
    * @group bits
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def ordered_bits(column: Column): Column = call_function("ordered_bits", column)
 
@@ -50,7 +50,7 @@ object functions {
    * @param bytes 1 to 64; ignored for types of fixed width
    * @return BINARY, never null, of the given width or of the type's fixed width
    * @group bits
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def ordered_bits(column: Column, bytes: Int): Column =
     call_function("ordered_bits", column, lit(bytes))
@@ -65,7 +65,7 @@ object functions {
    * @param column of an orderable atomic type
    * @return INT from 0 to 1023, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def range_partition_id(column: Column): Column = call_function("range_partition_id", column)
 
@@ -76,7 +76,7 @@ object functions {
    * @param n at least 1
    * @return INT from 0 to `n - 1`, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def range_partition_id(column: Column, n: Int): Column =
     call_function("range_partition_id", column, lit(n))
@@ -90,7 +90,7 @@ object functions {
    * @param bounds a literal ARRAY in ascending order, without NULL and with at least one element
    * @return INT from 0 to the number of bounds, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def range_partition_id(column: Column, bounds: Column): Column =
     call_function("range_partition_id", column, bounds)
@@ -106,7 +106,7 @@ object functions {
    * @param columns of orderable atomic types; 1 to 9 of them
    * @return BIGINT of at least 0, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def hilbert(columns: Column*): Column = call_function("hilbert", columns: _*)
 
@@ -121,7 +121,7 @@ object functions {
    * @param columns of orderable atomic types; 1 to 63 of them
    * @return BIGINT of at least 0, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def zorder(columns: Column*): Column = call_function("zorder", columns: _*)
 
@@ -135,7 +135,7 @@ object functions {
    * @param columns of orderable atomic types; at least one
    * @return BINARY, never null
    * @group order
-   * @since 0.1.0
+   * @since 0.3.0
    */
   def zorder_by_value(columns: Column*): Column = call_function("zorder_by_value", columns: _*)
 }

@@ -60,15 +60,12 @@ private[sparkzorder] object Setting {
   case object Statement extends Scope
   val Everywhere: Set[Scope] = Set(Session, Table, Statement)
 
-  private val FirstVersion = "0.1.0"
-
   def boolean(
       key: String,
       default: Boolean,
       doc: String,
-      scopes: Set[Scope],
-      since: String = FirstVersion): Setting[Boolean] =
-    make(key, Some(default.toString), doc, "true or false", scopes, since) { s =>
+      scopes: Set[Scope]): Setting[Boolean] =
+    make(key, Some(default.toString), doc, "true or false", scopes) { s =>
       s.toLowerCase(Locale.ROOT) match {
         case "true" => Some(true)
         case "false" => Some(false)
@@ -80,9 +77,8 @@ private[sparkzorder] object Setting {
       key: String,
       default: String,
       doc: String,
-      scopes: Set[Scope],
-      since: String = FirstVersion): Setting[Long] =
-    make(key, Some(default), doc, "a positive size such as 128m or 1g", scopes, since) { s =>
+      scopes: Set[Scope]): Setting[Long] =
+    make(key, Some(default), doc, "a positive size such as 128m or 1g", scopes) { s =>
       Some(JavaUtils.byteStringAsBytes(s)).filter(_ > 0)
     }
 
@@ -91,15 +87,13 @@ private[sparkzorder] object Setting {
       key: String,
       default: String,
       doc: String,
-      scopes: Set[Scope],
-      since: String = FirstVersion): Setting[Long] =
+      scopes: Set[Scope]): Setting[Long] =
     make(
       key,
       Some(default),
       doc,
       "a positive size such as 256m, or a share of the heap such as 10%",
-      scopes,
-      since) {
+      scopes) {
       case share(percent) =>
         Some(percent.toDouble).filter(p => p > 0 && p <= 100)
           .map(p => math.max(1L, (Runtime.getRuntime.maxMemory * (p / 100)).toLong))
@@ -112,9 +106,8 @@ private[sparkzorder] object Setting {
       key: String,
       default: String,
       doc: String,
-      scopes: Set[Scope],
-      since: String = FirstVersion): Setting[Long] =
-    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes, since) {
+      scopes: Set[Scope]): Setting[Long] =
+    make(key, Some(default), doc, "a duration such as 24h or 7d, at most 36500d", scopes) {
       s =>
         Some(JavaUtils.timeStringAs(s, TimeUnit.MILLISECONDS)).filter(ms =>
           ms >= 0 && ms <= longest)
@@ -123,9 +116,8 @@ private[sparkzorder] object Setting {
   // the present time plus or minus this duration still fits into a long of microseconds
   private val longest = TimeUnit.DAYS.toMillis(36500)
 
-  def count(key: String, doc: String, scopes: Set[Scope], since: String = FirstVersion)
-      : Setting[Long] =
-    make(key, None, doc, "a positive whole number", scopes, since)(s =>
+  def count(key: String, doc: String, scopes: Set[Scope]): Setting[Long] =
+    make(key, None, doc, "a positive whole number", scopes)(s =>
       Some(s.toLong).filter(_ > 0))
 
   def oneOf(
@@ -133,15 +125,13 @@ private[sparkzorder] object Setting {
       values: Seq[String],
       doc: String,
       scopes: Set[Scope],
-      since: String = FirstVersion,
       hasDefault: Boolean = true): Setting[String] =
     make(
       key,
       values.headOption.filter(_ => hasDefault),
       doc,
       values.mkString("one of ", ", ", ""),
-      scopes,
-      since) { s =>
+      scopes) { s =>
       values.find(_.equalsIgnoreCase(s))
     }
 
@@ -149,21 +139,19 @@ private[sparkzorder] object Setting {
       key: String,
       default: Option[String],
       doc: String,
-      scopes: Set[Scope],
-      since: String = FirstVersion): Setting[String] =
-    make(key, default, doc, "a text", scopes, since)(Some(_))
+      scopes: Set[Scope]): Setting[String] =
+    make(key, default, doc, "a text", scopes)(Some(_))
 
   private def make[T](
       key: String,
       default: Option[String],
       doc: String,
       legal: String,
-      scopes: Set[Scope],
-      since: String)(convert: String => Option[T]): Setting[T] = {
+      scopes: Set[Scope])(convert: String => Option[T]): Setting[T] = {
     val setting = new Setting[T](key, default, doc, legal, scopes, convert)
     if (scopes(Session)) {
       // SET then rejects wrong values, and `SET -v` lists the setting
-      SparkPrivate.registerConf(setting.sessionKey, default, doc, since, legal, setting.isLegal)
+      SparkPrivate.registerConf(setting.sessionKey, default, doc, legal, setting.isLegal)
     }
     setting
   }

@@ -94,8 +94,7 @@ private[sparkzorder] object Settings {
       "What OPTIMIZE does with a file that has the name of a file that it replaced. refuse: an " +
         "error, because a program may have written the file again to correct its rows. append: the " +
         "rows are new ones.",
-      Everywhere,
-      since = "0.3.0")
+      Everywhere)
 
   val PublishRename = "rename"
   val PublishShadow = "shadow"
@@ -109,7 +108,6 @@ private[sparkzorder] object Settings {
         "sessions with spark-zorder read them; no other file is touched. If unset: rename on the schemes " +
         "of inPlaceSchemes, except on ABFS without a hierarchical namespace; shadow elsewhere.",
       Everywhere,
-      since = "0.3.0",
       hasDefault = false)
 
   val InPlaceSchemes: Setting[String] =
@@ -132,8 +130,7 @@ private[sparkzorder] object Settings {
       default = true,
       "Whether queries also skip files by the keys that joins and subqueries find while the query " +
         "runs.",
-      Set(Session),
-      since = "0.2.0")
+      Set(Session))
 
   val SkippingCacheSize: Setting[Long] =
     memory(
@@ -175,16 +172,14 @@ private[sparkzorder] object Settings {
         "last OPTIMIZE has left. sampled: one shuffle deals the rows by a sample of themselves, for " +
         "which the rows are read twice. auto: cells for a write of at least four files if a grid " +
         "is stored, else sort. none: rows are written as they come.",
-      Set(Session, Table),
-      since = "0.2.0")
+      Set(Session, Table))
 
   val WorkloadEnabled: Setting[Boolean] =
     boolean(
       "workload.enabled",
       default = false,
       "Whether scans of the table are noted, without values, for ZORDER BY AUTO.",
-      Set(Session, Table),
-      since = "0.2.0")
+      Set(Session, Table))
 
   val WorkloadExclude: Setting[String] =
     text(
@@ -201,8 +196,7 @@ private[sparkzorder] object Settings {
       Seq(FormatOwn, "delegate"),
       "How OPTIMIZE rewrites Iceberg tables. own: with the layout of spark-zorder, by a commit of " +
         "Iceberg. delegate: not at all; the error names the procedure of Iceberg.",
-      Set(Session, Table),
-      since = "0.2.0")
+      Set(Session, Table))
 
   val FormatsDelta: Setting[String] =
     oneOf(
@@ -210,8 +204,7 @@ private[sparkzorder] object Settings {
       Seq(FormatOwn, "delegate"),
       "How OPTIMIZE rewrites Delta tables. own: with the layout of spark-zorder, by a commit of " +
         "Delta. delegate: by Delta's own OPTIMIZE.",
-      Set(Session, Table),
-      since = "0.2.0")
+      Set(Session, Table))
 
   val SkippingDelta: Setting[String] =
     oneOf(
@@ -220,8 +213,7 @@ private[sparkzorder] object Settings {
       "Whether queries skip files of Delta tables by the keys of joins, the values of subqueries, lists of " +
         "values and functions of columns. own: by the bounds that Delta keeps. off: Delta alone decides " +
         "which files are read.",
-      Set(Session, Table),
-      since = "0.3.0")
+      Set(Session, Table))
 
   val SkippingIceberg: Setting[String] =
     oneOf(
@@ -230,8 +222,7 @@ private[sparkzorder] object Settings {
       "Whether queries skip files of Iceberg tables by the keys of joins, the values of subqueries " +
         "and functions of columns. own: by the bounds that Iceberg keeps. off: Iceberg alone decides which " +
         "files are read.",
-      Set(Session, Table),
-      since = "0.3.0")
+      Set(Session, Table))
 
   val all: Seq[Setting[_]] = Seq(
     Enabled,

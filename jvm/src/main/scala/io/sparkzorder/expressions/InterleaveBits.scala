@@ -63,7 +63,7 @@ import io.sparkzorder.ordering.{
     """
     The columns are aligned at their most significant bits. A column that has no bits left contributes none, so the result has as many bytes as all columns together. NULL counts as an integer with all bits zero, or as a BINARY of no bytes. Integers are interleaved as they are stored, so negative integers sort after positive ones. Use `zorder_by_value` or `zorder` to keep their order.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "bitwise_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class InterleaveBits(children: Seq[Expression])
@@ -183,7 +183,7 @@ private[sparkzorder] trait InterleavedColumns extends Expression {
     """
     The function is stateless, so it works in streams, constraints and generated columns. If the ranges of the columns differ, as for an INT from 0 to 999 and a BIGINT of any value, one column decides the order almost alone. `zorder` has no such skew. NULL sorts before all values, or together with the smallest value.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class ZOrderByValue(children: Seq[Expression])

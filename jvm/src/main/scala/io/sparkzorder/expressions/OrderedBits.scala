@@ -60,7 +60,7 @@ import io.sparkzorder.ordering.{
     """
     -0.0 equals 0.0, and NaN is the greatest value. Strings and binaries with the same first bytes give the same result. All bytes of a NULL are 0, like those of the smallest value of most types. The width is 1 byte for BOOLEAN and TINYINT; 2 for SMALLINT; 4 for INT, FLOAT, DATE and year-month intervals; 8 for BIGINT, DOUBLE, timestamps, TIME, day-time intervals and DECIMAL of up to 18 digits; and 16 for longer DECIMAL.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "bitwise_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class OrderedBits(child: Expression, bytes: Expression)

@@ -58,7 +58,7 @@ import io.sparkzorder.ordering.BoundsIndex
     """
     For the first form, Spark samples the input of the operator once for all calls in it, when the query runs. Equal values get equal ids. The ids next to the id of a very frequent value can remain unused. NULL gets 0. The sample gives at most 4096 bounds, so more than 4096 ranges have very different numbers of rows, and of more than 8193 ranges some stay empty: 4096 bounds give at most 8193 different ids, one for each bound and one for each gap. The first form does not work in streams, in lambda functions, or over columns of an outer query. The second form works there.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class RangePartitionId(child: Expression, ranges: Expression)

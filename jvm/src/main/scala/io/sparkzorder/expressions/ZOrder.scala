@@ -44,7 +44,7 @@ import io.sparkzorder.expressions.sampling.SampledCurve
     """
     The function maps each column to a range id of min(16, floor(63 / n)) bits and interleaves the bits of the ids, the first column first. When the query runs, Spark samples the input of the operator once for all calls in it. Only the ranks of the values matter, not the types and ranges of the columns. With one column the result never decreases as the column increases, but different values can share a Z-value. NULL has range id 0. The function does not work in streams, in lambda functions, or over columns of an outer query. `zorder_by_value` works there.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class ZOrder(children: Seq[Expression]) extends SampledCurve {
@@ -95,7 +95,7 @@ private[sparkzorder] object ZOrder {
     """
     The function maps each column to a range id of min(16, floor(63 / n)) bits, as `zorder` does, and returns the position of that point on the Hilbert curve. When the query runs, Spark samples the input of the operator once for all calls in it. Only the ranks of the values matter, not the types and ranges of the columns. With one column the result equals that of `zorder`: it never decreases as the column increases, but different values can share an index. NULL has range id 0. The function does not work in streams, in lambda functions, or over columns of an outer query. `zorder_by_value` works there.
   """,
-  since = "0.1.0",
+  since = "0.3.0",
   group = "misc_funcs")
 // scalastyle:on line.size.limit
 private[sparkzorder] case class Hilbert(children: Seq[Expression]) extends SampledCurve {

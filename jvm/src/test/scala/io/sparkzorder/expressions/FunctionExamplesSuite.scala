@@ -26,7 +26,7 @@ class FunctionExamplesSuite extends ZOrderSessionSuite {
 
     test(s"the description of $name") {
       assert(info.getUsage.contains(name.funcName + "("))
-      assert(info.getArguments.nonEmpty && info.getNote.nonEmpty && info.getSince === "0.1.0")
+      assert(info.getArguments.nonEmpty && info.getNote.nonEmpty && info.getSince === "0.3.0")
       assert(Set("bitwise_funcs", "misc_funcs").contains(info.getGroup))
       val shown = sql(s"DESCRIBE FUNCTION EXTENDED ${name.funcName}").collect().mkString
       assert(shown.contains(info.getClassName))

@@ -29,13 +29,12 @@ object SparkPrivate {
       key: String,
       default: Option[String],
       doc: String,
-      since: String,
       legal: String,
       isLegal: String => Boolean): Unit = {
     val entry = SQLConf
       .buildConf(key)
       .doc(doc)
-      .version(since)
+      .version("0.3.0")
       .stringConf
       .checkValue(isLegal, s"It must be $legal.")
     default match {
