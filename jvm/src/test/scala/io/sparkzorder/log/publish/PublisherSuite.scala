@@ -4,7 +4,6 @@
 package io.sparkzorder.log.publish
 
 import java.io.File
-import java.util.concurrent.{Callable, CountDownLatch, Executors}
 
 import scala.util.Try
 
@@ -187,27 +186,6 @@ class PublisherSuite extends PublisherTestBase {
         state.markConflict(1))
       assert(state.hasConflict(1))
     }
-  }
-
-  test("several publishers at once") {
-    val threads = 4
-    val pool = Executors.newFixedThreadPool(threads)
-    try for (_ <- 0 until 30) withTable { (dir, state) =>
-        val record = committed(dir, state)
-        val start = new CountDownLatch(1)
-        val running = (0 until threads).map { _ =>
-          pool.submit(new Callable[Unit] {
-            override def call(): Unit = {
-              start.await()
-              new Publisher(stateOf(dir)).publish(1, record)
-            }
-          })
-        }
-        start.countDown()
-        running.foreach(_.get())
-        checkPublished(dir, state)
-      }
-    finally pool.shutdown()
   }
 
   test("the state directory vanishes: stop, recreate nothing") {

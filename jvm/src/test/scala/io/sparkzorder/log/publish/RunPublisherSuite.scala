@@ -13,54 +13,26 @@ import scala.util.{Random, Try}
 import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.{FaultyFileSystem, Steps}
+import io.sparkzorder.log.{Record, StateDirectory}
 
-/** The steps of publishing a run: each kill, and other publishers and readers between any two. */
-class RunPublisherSuite extends RunPublisherTestBase with Steps {
+/** Publishing a run of many files beside others who publish, abandon or remove files, and after kills. */
+class RunPublisherSuite extends PublisherTestBase with Steps {
+  private val own = s"_zorder_$run"
+  private val (old, fresh) = (Set("a", "b", "c", "d"), Set("n1", "n2"))
+
+  override protected val folders: Map[String, (Seq[String], Seq[String])] = Map(
+    "" -> ((Seq("a", "b"), Seq("n1", "n2"))),
+    "p=1" -> ((Seq("a", "b", "c", "d"), Seq("n1", "n2"))))
+
+  private final class OneRun(state: StateDirectory, record: Record) {
+    def publish(): Unit = new Publisher(state).publish(1, record)
+    def abandon(): Unit = new Publisher(state).abandon(1, record)
+  }
+
+  private def publisher(state: StateDirectory, record: Record) = new OneRun(state, record)
 
   private def everything(dir: File): Seq[String] =
     Files.walk(dir.toPath).iterator.asScala.map(dir.toPath.relativize(_).toString).toSeq
-
-  test("replaced files are hidden in their folder, new ones are revealed; again changes nothing") {
-    withTable { (dir, state) =>
-      val record = committed(dir, state)
-      for (_ <- 1 to 2) {
-        publisher(state, record).publish()
-        checkPublished(dir)
-      }
-      assert(state.isDone(1) && !state.hasConflict(1))
-    }
-  }
-
-  test("killed before any change and then rolled forward, however often") {
-    var (k, more) = (0, true)
-    while (more) withScheme("faulty") { (dir, state) =>
-      val record = committed(dir, state)
-      val (_, failed) = FaultyFileSystem.failing(k)((o, _) => isChange(o))(
-        Try(publisher(state, record).publish()))
-      if (failed) {
-        FaultyFileSystem.failing(k / 2)((o, _) => isChange(o))(
-          Try(publisher(state, record).publish()))
-      }
-      recover(dir, record)
-      checkPublished(dir)
-      assert(text(dir, "p=1/n1") === "new p=1/n1")
-      more = failed
-      k += 1
-    }
-    assert(k > 15)
-  }
-
-  test("old and new files of a folder are never together") {
-    withScheme("faulty") { (dir, state) =>
-      val record = committed(dir, state)
-      FaultyFileSystem.withHook { (_, _) =>
-        for (f <- Seq("", "p=1")) {
-          val seen = visible(dir, f)
-          assert(seen.intersect(old).isEmpty || seen.intersect(fresh).isEmpty)
-        }
-      }(publisher(state, record).publish())
-    }
-  }
 
   test("several publishers at once, and one that abandons") {
     val pool = Executors.newFixedThreadPool(4)
@@ -85,7 +57,11 @@ class RunPublisherSuite extends RunPublisherTestBase with Steps {
           assert(
             visible(dir, "p=1") === fresh || visible(dir, "p=1") === old,
             s"round $round: ${everything(dir)}")
-          if (round % 2 == 0) checkPublished(dir)
+          if (round % 2 == 0) {
+            assert(visible(dir) === fresh && visible(dir, "p=1") === fresh)
+            val kept = (0 to 3).map(i => s"_old_$i").toSet
+            assert(new File(dir, s"p=1/$own").list().toSet === kept + "_finished")
+          }
         }
     finally pool.shutdown()
   }
