@@ -1,7 +1,7 @@
 # Copyright the spark-zorder developers
 # SPDX-License-Identifier: Apache-2.0
 
-"""Corrupt files and files of other formats: the error names them, and they stay unchanged."""
+"""Corrupt, encrypted and foreign files: the error names them, and they stay unchanged."""
 
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support import data_files, rows_of, snapshot
-from tests.support.optimizing import optimize, pa, refusal, settings, statement, write_parts
+from tests.support.optimizing import optimize, pa, refusal, settings, statement, write, write_parts
 
 pytestmark = pytest.mark.classic_only
 
@@ -32,10 +32,11 @@ LENIENT = {
 
 def refused(spark: SparkSession, table: Path, name: str) -> None:
     """Check all forms of the statement, in a session that ignores corrupt files."""
-    for more in ("", " DRY RUN", f" INTO '{table.parent}/copy'"):
+    text = statement(table, ["id"])
+    forms = (text, text + " DRY RUN", text + f" INTO '{table.parent}/copy'", statement(table))
+    for form in forms:
         with settings(spark, LENIENT):
-            text = statement(table, ["id"]) + more
-            refusal(spark, text, table, "ZORDER_FILE_UNREADABLE", name)
+            refusal(spark, form, table, "ZORDER_FILE_UNREADABLE", name)
     assert not (table.parent / "copy").exists()
 
 
@@ -61,7 +62,7 @@ def test_a_file_without_a_byte(spark: SparkSession, table: Path) -> None:
 @pytest.mark.parametrize("kind", ["csv", "json", "arrow", "orc", "text"])
 def test_a_file_of_another_format(spark: SparkSession, table: Path, kind: str) -> None:
     """The content of a file decides, not its name."""
-    path = table / "really.parquet"
+    path = table / ("notes.txt" if kind == "text" else "really.parquet")
     if kind == "csv":
         path.write_text("id,x\n1,2\n")
     elif kind == "json":
@@ -73,7 +74,7 @@ def test_a_file_of_another_format(spark: SparkSession, table: Path, kind: str) -
             file.write_table(rows())
     else:
         pytest.importorskip("pyarrow.orc").write_table(rows(), path)
-    refused(spark, table, "really.parquet")
+    refused(spark, table, path.name)
 
 
 def test_a_footer_that_lies_about_its_length(spark: SparkSession, table: Path) -> None:
@@ -82,6 +83,31 @@ def test_a_footer_that_lies_about_its_length(spark: SparkSession, table: Path) -
     content[-8:-4] = (2**31 - 1).to_bytes(4, "little")
     victim.write_bytes(bytes(content))
     refused(spark, table, victim.name)
+
+
+@pytest.mark.parametrize("plaintext_footer", [False, True])
+def test_encrypted_files(spark: SparkSession, table: Path, plaintext_footer: bool) -> None:
+    encryption: Any = pytest.importorskip("pyarrow.parquet.encryption")
+
+    class Keys(encryption.KmsClient):  # type: ignore[misc]
+        def __init__(self, config: Any) -> None:
+            encryption.KmsClient.__init__(self)
+
+        def wrap_key(self, key: bytes, master: str) -> bytes:
+            return key
+
+        def unwrap_key(self, key: bytes, master: str) -> bytes:
+            return key
+
+    factory = encryption.CryptoFactory(Keys)
+    properties = factory.file_encryption_properties(
+        encryption.KmsConnectionConfig(),
+        encryption.EncryptionConfiguration(
+            footer_key="f", column_keys={"c": ["x"]}, plaintext_footer=plaintext_footer
+        ),
+    )
+    write(table / "secret.parquet", rows(), encryption_properties=properties)
+    refusal(spark, statement(table, ["id"]), table, "ZORDER_FILE_ENCRYPTED", "secret.parquet")
 
 
 def test_a_directory_that_is_called_like_a_file(spark: SparkSession, table: Path) -> None:

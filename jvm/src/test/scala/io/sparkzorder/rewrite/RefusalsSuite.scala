@@ -33,12 +33,13 @@ class RefusalsSuite extends OptimizeTestBase {
       val f = new File(dir, marker)
       f.getParentFile.mkdirs()
       Files.write(f.toPath, Array[Byte](1))
-      refused(dir, "ZORDER_UNSUPPORTED_TABLE", words)(s"OPTIMIZE '$dir' ZORDER BY a")
+      refused(dir, "ZORDER_UNSUPPORTED_TABLE", words, dir.getPath)(
+        s"OPTIMIZE '$dir' ZORDER BY a")
       // and so is a directory below it
       val below = new File(dir, "below")
       write(shuffled(10, 1), below)
       if (!marker.startsWith("_symlink")) {
-        refused(dir, "ZORDER_PATH_IN_TABLE", dir.getName, marker.split('/').head)(
+        refused(dir, "ZORDER_PATH_IN_TABLE", below.getPath, marker.split('/').head)(
           s"OPTIMIZE '$below' ZORDER BY a")
       }
     }
@@ -46,31 +47,41 @@ class RefusalsSuite extends OptimizeTestBase {
 
   test("paths that are no table") {
     withRows { dir =>
-      val file = new File(dir, dataFiles(dir).head.name)
-      val not = "ZORDER_PATH_NOT_A_TABLE"
-      refused(dir, not, "it is a file")(s"OPTIMIZE '$file' ZORDER BY a")
-      refused(dir, not, "does not exist")(s"OPTIMIZE '$dir/nope' ZORDER BY a")
-      refused(dir, not, "glob")(s"OPTIMIZE '$dir/*' ZORDER BY a")
-      refused(dir, not, "root")("OPTIMIZE '/' ZORDER BY a")
       val partition = new File(dir.getParentFile, "p=1")
       write(shuffled(10, 1), partition)
-      refused(dir, not, "one partition")(s"OPTIMIZE '$partition' ZORDER BY a")
+      for ((path, words) <- Seq(
+          s"$dir/${dataFiles(dir).head.name}" -> "it is a file",
+          s"$dir/nope" -> "does not exist",
+          s"$dir/*" -> "glob",
+          "/" -> "root",
+          s"$partition" -> "one partition"); target <- Seq(s"'$path'", s"parquet.`$path`"))
+        refused(dir, "ZORDER_PATH_NOT_A_TABLE", path, words)(s"OPTIMIZE $target ZORDER BY a")
       sql(s"OPTIMIZE '$dir' ZORDER BY a")
       val below = new File(dir, "below")
       write(shuffled(10, 1), below)
-      refused(dir, "ZORDER_PATH_IN_TABLE", "_zorder")(s"OPTIMIZE '$below' ZORDER BY a")
+      refused(dir, "ZORDER_PATH_IN_TABLE", dir.getPath, "_zorder")(
+        s"OPTIMIZE '$below' ZORDER BY a")
     }
   }
 
   test("data files below directories that are no partitions") {
     withRows { dir =>
-      write(shuffled(10, 1), new File(dir, "backup"))
-      refused(dir, "ZORDER_FILES_OUTSIDE_PARTITIONS", "backup")(s"OPTIMIZE '$dir' ZORDER BY a")
+      write(shuffled(10, 1), new File(dir, "backup/old"))
+      refused(dir, "ZORDER_FILES_OUTSIDE_PARTITIONS", "backup/old")(s"OPTIMIZE '$dir' ZORDER BY a")
     }
-    withTableDir { dir =>
+    for (where <- Seq("", "extra", "p=1/extra")) withTableDir { dir =>
       write(shuffled(100, 1).selectExpr("*", "id % 2 p"), dir, "p")
-      write(shuffled(10, 1), dir)
-      refused(dir, "ZORDER_FILES_OUTSIDE_PARTITIONS")(s"OPTIMIZE '$dir' ZORDER BY a")
+      write(shuffled(10, 1), new File(dir, where))
+      refused(dir, "ZORDER_FILES_OUTSIDE_PARTITIONS", where)(s"OPTIMIZE '$dir' ZORDER BY a")
+    }
+    // Spark refuses other partition columns before we see them, in 3.5 by an assertion
+    for (where <- Seq("q=1", "p=3/q=4")) withTableDir { dir =>
+      write(shuffled(100, 1).selectExpr("*", "id % 2 p"), dir, "p")
+      write(shuffled(10, 1), new File(dir, where))
+      val before = snapshot(dir)
+      val e = intercept[Throwable](sql(s"OPTIMIZE '$dir' ZORDER BY a"))
+      assert(Seq("ZORDER_FILES_OUTSIDE_PARTITIONS", "onflict").exists(e.getMessage.contains), e)
+      assert(snapshot(dir) === before)
     }
   }
 
@@ -114,13 +125,14 @@ class RefusalsSuite extends OptimizeTestBase {
   test("file systems without atomic renames") {
     withRows { dir =>
       withSQLConf("spark.zorder.inPlaceSchemes" -> "hdfs, abfss") {
-        refused(dir, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'", "INTO")(
+        refused(dir, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'", "INTO", dir.getPath)(
           s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('publish' 'rename')")
         sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '${dir}_copy'")
         assert(bag(read(new File(s"${dir}_copy"))) === bag(read(dir)))
       }
       refused(dir, "ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM")(
-        s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('inPlaceSchemes' 's3a', 'publish' 'rename')")
+        s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('inPlaceSchemes' 's3a,files', 'publish' 'rename')")
+      sql(s"OPTIMIZE '$dir' ZORDER BY a OPTIONS ('inPlaceSchemes' 's3a, file', 'publish' 'rename')")
     }
   }
 

@@ -15,6 +15,7 @@ import org.apache.spark.sql.Row
 
 import io.sparkzorder.FaultyFileSystem
 import io.sparkzorder.commands.FaultyTables
+import io.sparkzorder.errors.ZOrderException
 
 /** OPTIMIZE ... INTO and DRY RUN: the source stays as it is. */
 class OptimizeIntoSuite extends FaultyTables {
@@ -51,7 +52,14 @@ class OptimizeIntoSuite extends FaultyTables {
         val again = fails("ZORDER_TARGET_NOT_EMPTY")(sql(s"OPTIMIZE '$dir' INTO '$out'"))
         assert(again.getMessage.contains(out.getName))
       }
-      fails("ZORDER_PATH_IN_TABLE")(sql(s"OPTIMIZE '$dir' INTO '$dir/inside'"))
+      for (inside <- Seq("inside", "_zorder/inside"))
+        fails("ZORDER_PATH_IN_TABLE")(sql(s"OPTIMIZE '$dir' INTO '$dir/$inside'"))
+      intercept[ZOrderException](sql(s"OPTIMIZE '$dir' INTO '$dir'"))
+      // also if nothing in it is data
+      val hidden = new File(base, "hidden/_SUCCESS")
+      assert(hidden.getParentFile.mkdir() && hidden.createNewFile())
+      fails("ZORDER_TARGET_NOT_EMPTY", "hidden", "_SUCCESS")(
+        sql(s"OPTIMIZE '$dir' INTO '$base/hidden'"))
       fails("ZORDER_TARGET_NOT_EMPTY")(
         sql(s"OPTIMIZE '$dir' INTO '${dataFilesAsFiles(out = empty).head}'"))
       assert(snapshot(dir) === before)
