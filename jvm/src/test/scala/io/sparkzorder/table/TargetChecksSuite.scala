@@ -20,10 +20,9 @@ import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.log.StateTestBase
 
-/** Each refusal of [[TargetChecks]], without a session; RefusalsSuite has them end to end. */
+/** Refusals of [[TargetChecks]] without a session; RefusalsSuite has those of paths and file systems. */
 class TargetChecksSuite extends StateTestBase {
   private val unsupported = "ZORDER_UNSUPPORTED_TABLE"
-  private val noTable = "ZORDER_PATH_NOT_A_TABLE"
 
   private def path(dir: File, format: DataFormat = ParquetFiles): Target =
     PathTarget(s"file:${dir.getAbsolutePath}", format)
@@ -103,24 +102,12 @@ class TargetChecksSuite extends StateTestBase {
   }
 
   test("what lies in the directory, and what lies above it") {
-    for {
-      (marker, words) <- Seq(
-        "_delta_log/0.json" -> "a Delta table",
-        ".hoodie/hoodie.properties" -> "a Hudi table",
-        "metadata/version-hint.text" -> "an Iceberg table",
-        "metadata/v1.metadata.json" -> "an Iceberg table",
-        "_spark_metadata/0" -> "streaming query",
-        "_symlink_format_manifest/manifest" -> "manifests")
-    } withTable { (dir, _) =>
+    withTable { (dir, _) =>
       put(dir, "below/deep/data.parquet", "x")
-      check(path(dir))
-      put(dir, marker, "x")
-      fails(unsupported, words)(check(path(dir)))
-      fails(unsupported, words)(check(table(dir)))
-      if (!marker.startsWith("_symlink")) {
-        val deep = new File(dir, "below/deep")
-        fails("ZORDER_PATH_IN_TABLE", dir.getName, marker.split('/').head)(check(path(deep)))
-      }
+      put(dir, ".hoodie/hoodie.properties", "x")
+      fails(unsupported, "a Hudi table")(check(table(dir)))
+      fails("ZORDER_PATH_IN_TABLE", dir.getName, ".hoodie")(
+        check(path(new File(dir, "below/deep"))))
     }
     withTable { (dir, _) =>
       put(dir, "below/data.parquet", "x")
@@ -130,26 +117,6 @@ class TargetChecksSuite extends StateTestBase {
       put(dir, "_zorder/_README", "x")
       check(path(dir))
       fails("ZORDER_PATH_IN_TABLE", "_zorder")(check(path(new File(dir, "below"))))
-    }
-  }
-
-  test("paths that are not a table") {
-    withTable { (dir, _) =>
-      put(dir, "p=1/data.parquet", "x")
-      fails(noTable, "it is a file")(check(path(new File(dir, "p=1/data.parquet"))))
-      fails(noTable, "it does not exist")(check(path(new File(dir, "nope"))))
-      fails(noTable, "glob pattern")(check(path(new File(dir, "*"))))
-      fails(noTable, "one partition")(check(path(new File(dir, "p=1"))))
-      fails(noTable, "root of a file system")(check(PathTarget("file:/", ParquetFiles)))
-      fails(noTable)(check(PathTarget("", ParquetFiles)))
-    }
-  }
-
-  test("file systems on which files are replaced in place") {
-    withTable { (dir, _) =>
-      TargetChecks.checkInPlace(path(dir), conf, "hdfs, file")
-      fails("ZORDER_IN_PLACE_UNSAFE_FILE_SYSTEM", "'file'")(
-        TargetChecks.checkInPlace(path(dir), conf, "hdfs,files"))
     }
   }
 
