@@ -90,6 +90,7 @@ class SettingsSuite extends OptimizeTestBase {
       settings(properties = Map("zorder.nope" -> "1")))
     fails(unknown, " spark.zorder.nope.", "spark.zorder.enabled")(
       settings(session = Map("spark.zorder.nope" -> "1")))
+    fails(unknown, " zorder.verify.")(settings(options = Map("zorder.verify" -> "full")))
     fails(unknown, " columns.")(settings(options = Map("columns" -> "a")))
     fails(unknown, " enabled.")(settings(options = Map("enabled" -> "true")))
     fails(unknown)(settings(properties = Map("zorder.enabled" -> "true")))

@@ -130,6 +130,9 @@ class OptimizeWhereSuite extends OptimizeTestBase {
       // an OR over both keeps what only the partition could rule out
       assert(chosen(dir, "p = 1 OR a < 150")._1 >= matching(dir, "p = 1 OR a < 150").size)
       assert(chosen(dir, "p = a")._1 === 8)
+      for ((where, column) <- Seq("p = 1 AND b > 2" -> "`b`", "1 = 1 OR a IS NULL" -> "`a`"))
+        fails("ZORDER_PREDICATE_NOT_ON_PARTITIONS", "`p`", column)(
+          sql(s"OPTIMIZE '$dir' WHERE $where ZORDER BY a INTO '$dir-copy'"))
       optimize(s"OPTIMIZE '$dir' WHERE p = 1 AND a < 150 ZORDER BY (a, b)", dir)(read(dir))
       assert(dataFiles(dir).count(_.folder == "p=0") === 4)
     }
