@@ -51,6 +51,11 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
       assert(dataFiles(dir).map(f => (f.folder, f.rows)) ===
         Seq(("p=01", 100), ("p=1", 100), ("p=2", 100)))
       optimize(s"OPTIMIZE '$dir' WHERE p = 1 ZORDER BY a", dir)(read(dir))
+      withSQLConf("spark.sql.sources.partitionColumnTypeInference.enabled" -> "false") {
+        val before = dataFiles(dir)
+        optimize(s"OPTIMIZE '$dir' FULL WHERE p = '01' ZORDER BY b", dir)(read(dir))
+        assert(before.diff(dataFiles(dir)).map(_.folder) === Seq("p=01"))
+      }
       withTempDir { out =>
         sql(s"OPTIMIZE '$dir' ZORDER BY a INTO '$out/x'").collect()
         assert(dataFiles(new File(out, "x")).map(_.folder) === Seq("p=01", "p=1", "p=2"))
@@ -70,6 +75,7 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
     "größe",
     "{x}[y]*?",
     "#1",
+    "+&",
     "a%2Fb",
     "..")
 
@@ -159,9 +165,13 @@ class OptimizePartitionsSuite extends OptimizeTestBase {
         val dir = locationOf("t")
         val before = snapshot(elsewhere)
         val old = dataFiles(new File(dir, "p=2"))
+        // a folder of another name inside the table is its own
+        write(shuffled(50, 2), new File(dir, "by-hand"))
+        sql(s"ALTER TABLE t ADD PARTITION (p = 3) LOCATION '$dir/by-hand'")
         val row = optimize("OPTIMIZE t ZORDER BY (a, b)", dir)(spark.table("t"))
         assert(row.getAs[String]("reason").contains(s"$elsewhere/p2"))
-        assert(metric(row, "partitionsOptimized") === 2)
+        assert(metric(row, "partitionsOptimized") === 3)
+        assert(dataFiles(new File(dir, "by-hand")).map(_.rows) === Seq(50))
         assert(snapshot(elsewhere) === before)
         assert(dataFiles(new File(dir, "p=2")) === old)
         fails("ZORDER_PARTITION_OUTSIDE_TABLE", "p=2", s"$elsewhere/p2")(

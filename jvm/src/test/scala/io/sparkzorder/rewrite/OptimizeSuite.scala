@@ -179,12 +179,23 @@ class OptimizeSuite extends OptimizeTestBase {
 
   test("a table in an odd directory") {
     withTempDir { base =>
-      for (name <- Seq("with space 100% a+b per%20cent,h#größe")) {
+      for (name <- Seq("with space 100% a+b per%20cent,h#größe", "a `quoted` name")) {
         val dir = new File(base.getCanonicalFile, name)
-        write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+        write(shuffled(200, 2).selectExpr("*", "id % 2 `a b`", "0 `select`"), dir, "a b", "select")
         optimize(s"OPTIMIZE '$dir' ZORDER BY (a, b)", dir)(read(dir))
-        optimize(s"OPTIMIZE parquet.`$dir` WHERE p = 0 ZORDER BY (a, b)", dir)(read(dir))
+        val quoted = name.replace("`", "``")
+        optimize(
+          s"OPTIMIZE parquet.`${dir.getParent}/$quoted` WHERE `a b` = 0 AND `select` = 0 ZORDER BY b",
+          dir)(read(dir))
       }
+      // of such a path Spark's reader makes a glob
+      val dir = new File(base.getCanonicalFile, "t[1] {a}*?")
+      write(shuffled(200, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val before = dataFiles(dir)
+      val row = sql(s"OPTIMIZE '$dir' WHERE p = 1 ZORDER BY a").head()
+      assert(metric(row, "partitionsOptimized") === 1)
+      checkMetrics(row, dir, before, dataFiles(dir))
+      assert(dataFiles(dir).map(_.rows).sum === 200)
     }
   }
 
