@@ -13,29 +13,15 @@ from pyspark.sql import SparkSession
 from tests.support import rows_of
 from tests.support.optimizing import (
     arrow_rows,
-    check_same_table,
     footers,
     has_bounds,
     optimize,
     pa,
     quoted,
-    run,
     write_parts,
 )
 
 pytestmark = pytest.mark.classic_only
-
-INTERNAL = ["_zorder_folder", "_zorder_file", "_zorder_z", "_zorder_tie", "_zorder_place"]
-INTERNAL += ["_zorder_ordinal", "_metadata", "row_index", "file_path", "_ZORDER_Z", "_zorder_z1"]
-ODD = ["a.b", "with space", "back`tick", "select", "größe", "列", "a-b", "1st", "x,y;{}()\t=", "🎈"]
-ODD += ["zorder", "by", "options", "'q'", '"dq"', "a", "b", "%s", "$x", "a.b.c", "`"]
-
-
-def test_columns_called_like_internal_ones(spark: SparkSession, tmp_path: Path) -> None:
-    names = [n for n in INTERNAL if n != "_ZORDER_Z"]
-    data = {n: pa.array([(i * (k + 3)) % 101 for i in range(90)]) for k, n in enumerate(names)}
-    table = write_parts(tmp_path / "t", pa.table(data))
-    check_same_table(spark, table, ["_zorder_z", "_metadata", "row_index"], targetFileSize="5k")
 
 
 def test_struct_called_like_the_metadata(spark: SparkSession, tmp_path: Path) -> None:
@@ -44,36 +30,6 @@ def test_struct_called_like_the_metadata(spark: SparkSession, tmp_path: Path) ->
     rows = arrow_rows(table)
     sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (_metadata.row_index, id)"
     spark.sql(f"{sql} OPTIONS ('sampleRows' '10', 'targetFileSize' '2k')").collect()
-    assert arrow_rows(table) == rows
-
-
-def test_odd_names(spark: SparkSession, tmp_path: Path) -> None:
-    data = {n: pa.array([(i * (k + 3)) % 31 for i in range(60)]) for k, n in enumerate(ODD)}
-    table = write_parts(tmp_path / "t", pa.table(data), 2)
-    result = check_same_table(spark, table, ODD)
-    plain = {c.name.replace("``", "\0").strip("`").replace("\0", "`") for c in result.columns}
-    assert {n.strip("`") for n in ODD} == {n.strip("`") for n in plain}
-    check_same_table(spark, table, ["a.b"])
-
-
-def test_keywords_need_no_quotes(spark: SparkSession, tmp_path: Path) -> None:
-    words = ["zorder", "optimize", "layout", "options", "into", "full", "dry", "run", "where"]
-    data = {n: pa.array(range(20)) for n in [*words, "größe"]}
-    table = write_parts(tmp_path / "t", pa.table(data), 2)
-    for text in (
-        f"({', '.join(words)})",
-        "options, into, `größe` OPTIONS ('verify' 'full') DRY RUN",
-    ):
-        spark.sql(f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY {text}").collect()
-
-
-def test_nested_fields_with_odd_names(spark: SparkSession, tmp_path: Path) -> None:
-    values = pa.array([{"b.c": {"select": i % 9, "d e": str(i)}} for i in range(60)])
-    table = write_parts(tmp_path / "t", pa.table({"a b": values, "a": pa.array(range(60))}))
-    rows = arrow_rows(table)
-    sql = f"OPTIMIZE parquet.{quoted(str(table))} ZORDER BY (`a b`.`b.c`.select, `a b`.`B.C`.`d e`)"
-    result = run(spark, sql)
-    assert [c.name for c in result.columns] == ["`a b`.`b.c`.select", "`a b`.`b.c`.`d e`"]
     assert arrow_rows(table) == rows
 
 

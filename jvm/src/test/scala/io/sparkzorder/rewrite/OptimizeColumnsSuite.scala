@@ -32,7 +32,24 @@ class OptimizeColumnsSuite extends OptimizeTestBase {
 
   test("nested fields and odd names") {
     withTableDir { dir =>
-      val odd = Seq("with.dot", "with-dash", "with space", "select", "größe", "日本", "back`tick")
+      val odd = Seq(
+        "with.dot",
+        "with-dash",
+        "with space",
+        "select",
+        "größe",
+        "日本",
+        "back`tick",
+        "`",
+        "1st",
+        "x,y;{}()\t=",
+        "🎈",
+        "'q'",
+        "\"dq\"",
+        "%s",
+        "$x",
+        "id.a",
+        "id.a.b")
       val df = shuffled(200, 2).selectExpr(
         Seq("id", "named_struct('b', a, 'C', named_struct('d.e', b)) st") ++
           odd.zipWithIndex.map { case (n, i) =>
