@@ -15,8 +15,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
 from spark_zorder import ZOrderTable
-from tests.support import condition_of, data_files
-from tests.support.optimizing import optimize, quoted, write_parts
+from tests.support import data_files
+from tests.support.optimizing import quoted, write_parts
 
 pa: Any = pytest.importorskip("pyarrow")
 pq: Any = pytest.importorskip("pyarrow.parquet")
@@ -55,53 +55,6 @@ def statement(spark: SparkSession, text: str, table: Path) -> Row:
 def newest(table: Path) -> Path:
     generations = (p for p in (table / "_zorder" / "_index").iterdir() if p.name[1:].isdigit())
     return max(generations, key=lambda path: int(path.name[1:]))
-
-
-def test_create_refresh_and_drop(spark: SparkSession, table: Path) -> None:
-    created = statement(spark, "CREATE ZORDER INDEX", table)
-    columns = ["id", "price", "amount", "wide", "day", "at", "name", "point.x"]
-    assert created.asDict() == {
-        "path": created.path,
-        "files": 3,
-        "columns": columns,
-        "rows": ROWS,
-        "indexBytes": newest(table).stat().st_size,
-        "filesRead": 3,
-        "reason": None,
-        "values": [],
-    }
-    assert created.path.endswith(str(table))
-    data_files(table)[0].unlink()
-    refreshed = statement(spark, "REFRESH ZORDER INDEX", table)
-    assert (refreshed.files, refreshed.filesRead) == (2, 0)
-    assert statement(spark, "DROP ZORDER INDEX", table).files == 2
-    assert not (table / "_zorder" / "_index").exists()
-    assert statement(spark, "DROP IF EXISTS ZORDER INDEX", table).reason == "there is no index"
-
-
-@pytest.mark.parametrize(
-    ("text", "condition"),
-    [
-        ("REFRESH ZORDER INDEX ON {t}", "ZORDER_INDEX_NOT_FOUND"),
-        ("DROP ZORDER INDEX ON {t}", "ZORDER_INDEX_NOT_FOUND"),
-        ("CREATE ZORDER INDEX ON {t} (nobody)", "ZORDER_COLUMN_NOT_FOUND"),
-        ("CREATE ZORDER INDEX ON {t} (point)", "ZORDER_INDEX_COLUMN_INVALID"),
-    ],
-)
-def test_errors(spark: SparkSession, table: Path, text: str, condition: str) -> None:
-    refused(spark, text, table, condition)
-    assert not (table / "_zorder" / "_index").exists()
-
-
-def test_an_index_is_made_once(spark: SparkSession, table: Path) -> None:
-    statement(spark, "CREATE ZORDER INDEX", table)
-    refused(spark, "CREATE ZORDER INDEX ON {t}", table, "ZORDER_INDEX_EXISTS")
-
-
-def refused(spark: SparkSession, text: str, table: Path, condition: str) -> None:
-    with pytest.raises(PySparkException) as error:
-        spark.sql(text.format(t=f"parquet.{quoted(str(table))}")).collect()
-    assert condition_of(error.value) == condition
 
 
 def test_the_table_object(spark: SparkSession, table: Path) -> None:
@@ -172,12 +125,3 @@ def test_the_header(spark: SparkSession, table: Path) -> None:
         assert modified == pytest.approx(listed[row["path"]].st_mtime, abs=0.002)
         assert row["rows"] == ROWS // 3
         assert row["schema"] == 0
-
-
-def test_optimize_leaves_an_index(spark: SparkSession, table: Path) -> None:
-    optimize(spark, table, ["id", "price"])
-    found = by_pyarrow(newest(table))
-    assert set(found) == {path.name for path in data_files(table)}
-    # Spark's writer takes NaN into account
-    assert all(bounds["price"]["may_hold_nan"] is False for bounds in found.values())
-    assert statement(spark, "REFRESH ZORDER INDEX", table).filesRead == 0
