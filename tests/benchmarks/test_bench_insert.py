@@ -9,7 +9,7 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from benchmarks.insert import by_cell, ten
+from benchmarks.insert import ten
 from benchmarks.insert.many import HEAD, Series, run
 from benchmarks.insert.tasks import task_seconds
 from tests.support.optimizing import settings
@@ -44,11 +44,3 @@ def test_ten_inserts_are_measured(spark: SparkSession, tmp_path: Path) -> None:
         assert f"| {way} " in text
         assert spark.table(f"ten_{way}").count() == 20_000
         spark.sql(f"DROP TABLE ten_{way}")
-
-
-def test_equal_excess_costs_as_much_cell_by_cell() -> None:
-    whole, cells = by_cell.simulate(1, 2.0), by_cell.simulate(by_cell.CELLS, 1.8)
-    assert max(whole.after) <= 2
-    assert max(cells.after) <= 1.8
-    assert whole.written / by_cell.INSERTS == 1.5
-    assert cells.written > whole.written
