@@ -33,6 +33,18 @@ abstract class FormatTestBase extends OptimizeTestBase {
   /** Drops a table and all of its files. */
   protected def drop(name: String): Unit
 
+  /** The files of the table's directory that no version has. */
+  protected def orphans(name: String): Set[String]
+
+  /** The table `t`, opened anew. */
+  protected def opened: SnapshotFormat
+
+  /** Runs FULL of `t` by two columns, and `before` just before each commit. */
+  protected def interrupted(options: Map[String, String] = Map.empty)(before: => Unit): Unit
+
+  /** Appends to `t`. */
+  protected def appended(rows: DataFrame): Unit
+
   /** Rows in no order of `a` and `b`, in `files` partitions. */
   protected def numbers(from: Int, until: Int, files: Int): DataFrame =
     spark.range(from, until, 1, files).selectExpr(

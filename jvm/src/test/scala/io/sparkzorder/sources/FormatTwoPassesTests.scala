@@ -21,9 +21,6 @@ trait FormatTwoPassesTests extends TableOfFormat with Eventually { this: FormatT
   private val batches = 6
   private val filesOfBatch = 8
 
-  /** The table, opened anew. */
-  protected def opened: SnapshotFormat
-
   /** The files that each commit of OPTIMIZE has removed, in bytes. */
   protected def removedByCommits: Seq[Long]
 
@@ -33,11 +30,6 @@ trait FormatTwoPassesTests extends TableOfFormat with Eventually { this: FormatT
 
   /** The format's own statement that rewrites small files. */
   protected def compact(): Unit
-
-  /** Runs FULL by two columns, and `before` just before each commit. */
-  protected def interrupted(options: Map[String, String])(before: => Unit): Unit
-
-  protected def appended(rows: DataFrame): Unit
 
   /** Rows whose bytes are hardly in the ordering columns, as in tables of files that are not tiny. */
   private def wide(from: Int, n: Int, files: Int = 24): DataFrame =

@@ -3,8 +3,6 @@
 
 package io.sparkzorder.sources.delta
 
-import java.io.File
-
 import org.scalatest.Tag
 import org.scalatest.tagobjects.Slow
 
@@ -26,9 +24,6 @@ class DeltaCommonSuite
       "spark.sql.extensions",
       s"io.delta.sql.DeltaSparkSessionExtension,${classOf[ZOrderExtensions].getName}")
   override protected def commonTags: Seq[Tag] = Seq(Slow)
-  override protected def directory: File = new File(log("t").dataPath.toUri.getPath)
-  override protected def commits: Int = history("t").count(_.operation == "OPTIMIZE")
-  override protected def allCommits: Int = version("t").toInt
 
   test("files without statistics count for every point query before a run", Slow) {
     withSQLConf("spark.databricks.delta.stats.collect" -> "false") {

@@ -11,11 +11,12 @@ import org.scalatest.tags.Slow
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.IntegerType
 
+import io.sparkzorder.sources.FormatConflictTests
 import io.sparkzorder.table.OrderingColumn
 
 /** What other writers do while OPTIMIZE has written its files and not yet committed them. */
 @Slow
-class DeltaConflictsSuite extends DeltaTestBase {
+class DeltaConflictsSuite extends DeltaTestBase with FormatConflictTests {
   private val vectors = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')"
   private val noVectors = "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
 
@@ -25,27 +26,11 @@ class DeltaConflictsSuite extends DeltaTestBase {
     assert(files(name).forall(DeltaLayouts.of(_).isEmpty))
   }
 
-  test("rows that were appended meanwhile stay") {
-    withTables {
-      create("t", files = 2, rows = 1000)
-      optimizeWith("t")(append("t", numbers(1000, 1100, 1)))
-      assert(history("t").map(_.operation).take(2) === Seq("OPTIMIZE", "WRITE"))
-      assert(bag(spark.table("t")) === bag(numbers(0, 1100, 1)))
-      assert(orphans("t").isEmpty)
-      // the statement to take the run back tells that it takes back the rows, too
-      fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0", "1 later commit of another writer")(
-        sql("UNDO LAYOUT t"))
-    }
-  }
-
-  test("a column that was renamed after it was looked up is a conflict") {
-    withTables {
-      create("t", files = 1, rows = 10)
-      val format = new DeltaFormat(log("t"), None, "t", isNamed = true)
-      fails("ZORDER_CONFLICT", "gone") {
-        format.snapshot(Seq(OrderingColumn(Seq("gone"), IntegerType)), None)
-      }
-    }
+  override protected def checkAppended(): Unit = {
+    assert(history("t").map(_.operation).take(2) === Seq("OPTIMIZE", "WRITE"))
+    // the statement to take the run back tells that it takes back the rows, too
+    fails("ZORDER_UNSUPPORTED_TABLE", "TO VERSION AS OF 0", "1 later commit of another writer")(
+      sql("UNDO LAYOUT t"))
   }
 
   for ((kind, clauses) <- Seq("rewritten" -> noVectors, "marked" -> vectors)) {
@@ -65,33 +50,12 @@ class DeltaConflictsSuite extends DeltaTestBase {
     }
   }
 
-  test("of two runs on the same files the first one wins, ours or Delta's; ALTER wins, too") {
+  test("Delta's own OPTIMIZE and ALTER exclude the commit") {
     withTables {
       create("t", files = 2, rows = 1000)
       conflicts("t")(sql("OPTIMIZE t").collect())
       conflicts("t")(sql("ALTER TABLE t ADD COLUMN more INT"))
-      fails("ZORDER_CONFLICT") {
-        optimizeWith("t")(sql("OPTIMIZE TABLE t FULL ZORDER BY (b, a)").collect())
-      }
-      assert(files("t").flatMap(DeltaLayouts.of(_)).map(_.columns).distinct === Seq("b, a"))
-      assert(orphans("t").isEmpty)
       assert(bag(spark.table("t").drop("more")) === bag(numbers(0, 1000, 1)))
-    }
-  }
-
-  test("batches that were committed before a conflict stay") {
-    withTables {
-      create("t", "PARTITIONED BY (p)", files = 1, rows = 1000)
-      var commits = 0
-      fails("ZORDER_CONFLICT") {
-        optimizeWith("t", Map("batchSize" -> "1k")) {
-          commits += 1
-          if (commits == 3) sql("DELETE FROM t WHERE p >= 2 AND id < 10")
-        }
-      }
-      assert(layouts("t") === 2)
-      assert(bag(spark.table("t")) === bag(numbers(0, 1000, 1).where("NOT (p >= 2 AND id < 10)")))
-      assert(orphans("t").isEmpty)
     }
   }
 

@@ -18,7 +18,7 @@ import org.apache.spark.sql.delta.actions.AddFile
 
 import io.sparkzorder.ZOrderExtensions
 import io.sparkzorder.rewrite.OptimizeResult
-import io.sparkzorder.sources.FormatTestBase
+import io.sparkzorder.sources.{FormatTestBase, SnapshotFormat}
 
 /** What the suites of Delta tables share: a session with both extensions. */
 abstract class DeltaTestBase extends FormatTestBase {
@@ -41,6 +41,19 @@ abstract class DeltaTestBase extends FormatTestBase {
   override protected def full(name: String): String = name
   override protected def drop(name: String): Unit = { val _ = sql(s"DROP TABLE `$name`") }
 
+  protected def directory: File = new File(log("t").dataPath.toUri.getPath)
+  protected def commits: Int = layouts("t")
+  protected def allCommits: Int = version("t").toInt
+
+  override protected def opened: SnapshotFormat =
+    new DeltaFormat(log("t"), None, "t", isNamed = true)
+
+  override protected def interrupted(options: Map[String, String])(before: => Unit): Unit = {
+    val _ = optimizeWith("t", options)(before)
+  }
+
+  override protected def appended(rows: DataFrame): Unit = append("t", rows)
+
   protected def append(name: String, rows: DataFrame): Unit =
     rows.write.format("delta").mode("append").saveAsTable(name)
 
@@ -58,8 +71,7 @@ abstract class DeltaTestBase extends FormatTestBase {
   /** Runs of OPTIMIZE with our layout. */
   protected def layouts(name: String): Int = history(name).count(_.operation == "OPTIMIZE")
 
-  /** The files of the table's directory that no version has. */
-  protected def orphans(name: String): Set[String] = {
+  override protected def orphans(name: String): Set[String] = {
     val own = log(name)
     val state = own.update()
     // paths are encoded in the log

@@ -3,24 +3,13 @@
 
 package io.sparkzorder.sources.delta
 
-import java.io.File
-
 import org.scalatest.tags.Slow
 
-import org.apache.spark.sql.DataFrame
-
-import io.sparkzorder.sources.{FormatTwoPassesTests, SnapshotFormat}
+import io.sparkzorder.sources.FormatTwoPassesTests
 
 /** Delta tables with a folder above `batchSize`. */
 @Slow
 class DeltaTwoPassesSuite extends DeltaTestBase with FormatTwoPassesTests {
-  override protected def directory: File = new File(log("t").dataPath.toUri.getPath)
-  override protected def commits: Int = layouts("t")
-  override protected def allCommits: Int = version("t").toInt
-
-  override protected def opened: SnapshotFormat =
-    new DeltaFormat(log("t"), None, "t", isNamed = true)
-
   // Delta's own runs have no columns
   override protected def removedByCommits: Seq[Long] =
     history("t").filter(c =>
@@ -33,12 +22,6 @@ class DeltaTwoPassesSuite extends DeltaTestBase with FormatTwoPassesTests {
     "TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
 
   override protected def compact(): Unit = { val _ = sql("OPTIMIZE t").collect() }
-
-  override protected def interrupted(options: Map[String, String])(before: => Unit): Unit = {
-    val _ = optimizeWith("t", options)(before)
-  }
-
-  override protected def appended(rows: DataFrame): Unit = append("t", rows)
 
   test(
     "columns are mapped to other names, paths have random prefixes, and statistics are missing") {

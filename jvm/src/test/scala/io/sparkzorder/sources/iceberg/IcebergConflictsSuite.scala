@@ -18,11 +18,11 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types.IntegerType
 
 import io.sparkzorder.rewrite.RewriteRunner
-import io.sparkzorder.sources.OptimizeClauses
+import io.sparkzorder.sources.{FormatConflictTests, OptimizeClauses}
 import io.sparkzorder.table.OrderingColumn
 
 /** What other writers do while OPTIMIZE has written its files and not yet committed them. */
-class IcebergConflictsSuite extends IcebergTestBase {
+class IcebergConflictsSuite extends IcebergTestBase with FormatConflictTests {
   private val mergeOnRead = "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', " +
     "'write.update.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read')"
 
@@ -32,30 +32,12 @@ class IcebergConflictsSuite extends IcebergTestBase {
     assert(!snapshots(name).exists(_.summary.containsKey("zorder-columns")))
   }
 
-  test("rows that were appended meanwhile stay") {
-    withTables {
-      create("t", files = 2, rows = 400)
-      optimizeWith("t", table("t")) {
-        numbers(400, 500, 1).writeTo("ice.db.t").append()
-        sql("ALTER TABLE ice.db.t ADD COLUMN more INT")
-      }
-      assert(table("t").currentSnapshot.operation === "replace")
-      assert(bag(spark.table("ice.db.t").drop("more")) === bag(numbers(0, 500, 1)))
-      assert(orphans("t").isEmpty)
-    }
+  override protected def allowed(): Unit = {
+    val _ = sql("ALTER TABLE ice.db.t ADD COLUMN more INT")
   }
 
-  test("a column that was renamed after it was looked up is a conflict") {
-    withTables {
-      create("t", files = 1, rows = 10)
-      val format = new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
-      for (parts <- Seq(Seq("gone"), Seq("a", "gone"))) {
-        fails("ZORDER_CONFLICT", "gone") {
-          format.snapshot(Seq(OrderingColumn(parts, IntegerType)), None)
-        }
-      }
-    }
-  }
+  override protected def checkAppended(): Unit =
+    assert(table("t").currentSnapshot.operation === "replace")
 
   test("a DELETE on the inputs excludes the commit, and no file is left") {
     withTables {
@@ -80,18 +62,6 @@ class IcebergConflictsSuite extends IcebergTestBase {
       }
       assert(spark.table("ice.db.merge").where("a = -1").count() === 1)
       assert(spark.table("ice.db.merge").count() === 1000)
-    }
-  }
-
-  test("of two runs on the same files the first one wins") {
-    withTables {
-      create("t", files = 2, rows = 1000)
-      fails("ZORDER_CONFLICT") {
-        optimizeWith("t", table("t"))(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (b, a)").collect())
-      }
-      assert(table("t").currentSnapshot.summary.get("zorder-columns") === "b, a")
-      assert(orphans("t").isEmpty)
-      assert(bag(spark.table("ice.db.t")) === bag(numbers(0, 1000, 1)))
     }
   }
 
@@ -129,23 +99,6 @@ class IcebergConflictsSuite extends IcebergTestBase {
         optimizeWith("t", table("t"))(sql("DELETE FROM ice.db.t WHERE id < 200"))
       }
       assert(bag(spark.table("ice.db.t")) === bag(numbers(200, 1000, 1)))
-    }
-  }
-
-  test("batches that were committed before a conflict stay") {
-    withTables {
-      create("t", "PARTITIONED BY (p)", files = 1, rows = 1000)
-      var commits = 0
-      fails("ZORDER_CONFLICT", "the statement has committed 2 other batches, which stay") {
-        optimizeWith("t", table("t"), Map("batchSize" -> "1k")) {
-          commits += 1
-          if (commits == 3) sql("DELETE FROM ice.db.t WHERE p >= 2 AND id < 10")
-        }
-      }
-      assert(snapshots("t").count(_.summary.containsKey("zorder-columns")) === 2)
-      assert(bag(spark.table("ice.db.t")) ===
-        bag(numbers(0, 1000, 1).where("NOT (p >= 2 AND id < 10)")))
-      assert(orphans("t").isEmpty)
     }
   }
 

@@ -23,8 +23,10 @@ import org.apache.iceberg.spark.{
   SparkTableCache
 }
 
+import org.apache.spark.sql.DataFrame
+
 import io.sparkzorder.rewrite.OptimizeResult
-import io.sparkzorder.sources.FormatTestBase
+import io.sparkzorder.sources.{FormatTestBase, SnapshotFormat}
 
 /** What the suites of Iceberg tables share: a catalog `ice` in a temporary directory. */
 abstract class IcebergTestBase extends FormatTestBase {
@@ -51,6 +53,19 @@ abstract class IcebergTestBase extends FormatTestBase {
     val _ = sql(s"DROP TABLE ice.db.`$name` PURGE")
   }
 
+  protected def directory: File = new File(warehouse, "db/t")
+  protected def commits: Int = snapshots("t").count(_.summary.containsKey("zorder-run"))
+  protected def allCommits: Int = snapshots("t").size
+
+  override protected def opened: SnapshotFormat =
+    new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
+
+  override protected def interrupted(options: Map[String, String])(before: => Unit): Unit = {
+    val _ = optimizeWith("t", table("t"), options)(before)
+  }
+
+  override protected def appended(rows: DataFrame): Unit = rows.writeTo("ice.db.t").append()
+
   protected def table(name: String): BaseTable =
     new HadoopTables(spark.sessionState.newHadoopConf()).load(s"$warehouse/db/$name") match {
       case t: BaseTable => t
@@ -76,8 +91,7 @@ abstract class IcebergTestBase extends FormatTestBase {
     file
   }
 
-  /** The files of the table's directory of data that no snapshot has. */
-  protected def orphans(name: String): Set[String] = {
+  override protected def orphans(name: String): Set[String] = {
     val known = snapshots(name).flatMap { s =>
       val scan = table(name).newScan().useSnapshot(s.snapshotId).planFiles()
       try scan.asScala.flatMap(t => t.file.location +: t.deletes.asScala.map(_.location)).toList

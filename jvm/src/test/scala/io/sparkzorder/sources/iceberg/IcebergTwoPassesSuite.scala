@@ -3,27 +3,17 @@
 
 package io.sparkzorder.sources.iceberg
 
-import java.io.File
 import java.util.UUID
 
 import org.apache.iceberg.{PartitionSpec, StructLike}
 import org.apache.iceberg.io.LocationProvider
 import org.scalatest.tags.Slow
 
-import org.apache.spark.sql.DataFrame
-
-import io.sparkzorder.sources.{DealtTo, FormatTwoPassesTests, PlannedPass, SnapshotFormat}
+import io.sparkzorder.sources.{DealtTo, FormatTwoPassesTests, PlannedPass}
 
 /** Iceberg tables with a folder above `batchSize`. */
 @Slow
 class IcebergTwoPassesSuite extends IcebergTestBase with FormatTwoPassesTests {
-  override protected def directory: File = new File(warehouse, "db/t")
-  override protected def commits: Int = removedByCommits.size
-  override protected def allCommits: Int = snapshots("t").size
-
-  override protected def opened: SnapshotFormat =
-    new IcebergFormat(table("t"), "ice.db.t", isNamed = true)
-
   // Iceberg's own runs have no columns
   override protected def removedByCommits: Seq[Long] =
     snapshots("t").map(_.summary).filter(_.containsKey("zorder-run"))
@@ -37,12 +27,6 @@ class IcebergTwoPassesSuite extends IcebergTestBase with FormatTwoPassesTests {
     val _ = sql("""CALL ice.system.rewrite_data_files(table => 'db.t', options => map(
       'rewrite-all', 'true', 'max-file-group-size-bytes', '100000'))""").collect()
   }
-
-  override protected def interrupted(options: Map[String, String])(before: => Unit): Unit = {
-    val _ = optimizeWith("t", table("t"), options)(before)
-  }
-
-  override protected def appended(rows: DataFrame): Unit = rows.writeTo("ice.db.t").append()
 
   test("the clean-up of orphan files leaves plans and dealt files; a rollback between the passes goes on") {
     withTables {
