@@ -102,7 +102,7 @@ class CellsSuite extends DealtTables {
     }
   }
 
-  test("partitions with a grid") {
+  test("partitions with a grid", Slow) {
     withTable("t") {
       create("PARTITIONED BY (p)")
       insert(60000, 1)

@@ -203,7 +203,8 @@ class OptimizeWhereSuite extends OptimizeTestBase {
   }
 
   test(
-    "predicates that Spark rewrites when it analyzes them: BETWEEN, NULLIF, correlated subqueries") {
+    "predicates that Spark rewrites when it analyzes them: BETWEEN, NULLIF, correlated subqueries",
+    Slow) {
     withTable("wp", "keys") {
       sql("CREATE TABLE keys USING parquet AS SELECT 1 k")
       sql("CREATE TABLE wp (a BIGINT, p INT) USING parquet PARTITIONED BY (p)")

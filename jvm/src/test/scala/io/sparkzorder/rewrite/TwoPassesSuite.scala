@@ -310,7 +310,7 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("the files of a shuffle go when the write fails") {
+  test("the files of a shuffle go when the write fails", Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val before = TestAccess.shuffleFiles
@@ -541,7 +541,9 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
-  test("DRY RUN counts files that are dealt again, for another layout or to smaller regions") {
+  test(
+    "DRY RUN counts files that are dealt again, for another layout or to smaller regions",
+    Slow) {
     withTableDir { dir =>
       write(rows("uniform"), dir)
       val sizes = sizesOf(dir)

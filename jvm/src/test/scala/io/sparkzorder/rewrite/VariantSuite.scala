@@ -83,7 +83,7 @@ class VariantSuite extends OptimizeTestBase {
       "to_json(l)",
       "to_json(m)")))
 
-  test("in place, with verify=full") {
+  test("in place, with verify=full", Slow) {
     assume(has)
     withTableDir { dir =>
       fill(dir)

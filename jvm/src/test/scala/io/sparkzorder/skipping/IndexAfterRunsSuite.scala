@@ -10,6 +10,7 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
+import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -173,7 +174,8 @@ class IndexAfterRunsSuite extends OverlayTestBase {
   }
 
   test(
-    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none") {
+    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none",
+    Slow) {
     withTableDir { dir =>
       partitioned(dir)
       shadow(dir)

@@ -111,7 +111,7 @@ class OrcSkippingSuite extends SkippingFuzzBase with OrcTables {
     }
   }
 
-  test("dates and times before 1582 in files of both calendars, rewritten and pruned")(
+  test("dates and times before 1582 in files of both calendars, rewritten and pruned", Slow)(
     checkCalendars("false", "true", Seq(true, false), isWhole = false))
 
   test("dates and times before 1582: other settings, and files of one calendar", Slow) {

@@ -25,7 +25,7 @@ import io.sparkzorder.table.ParquetFiles
 /** Look-ups of values by columns whose min and max span everything. */
 class ValuesIndexSuite extends ValuesIndexTestBase with AdaptiveSparkPlanHelper {
 
-  test("a value by a column that does not order the table keeps its file alone") {
+  test("a value by a column that does not order the table keeps its file alone", Slow) {
     withTableDir { dir =>
       scattered(dir, 40)
       val row = create(dir, "k, u, d, m, n")

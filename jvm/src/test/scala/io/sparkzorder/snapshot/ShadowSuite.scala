@@ -283,7 +283,7 @@ class ShadowSuite extends OptimizeTestBase {
     val changes: Seq[(String, File => Any)] = Seq(
       "deleted" -> (f => Files.delete(f.toPath)),
       "renamed" -> (f => Files.move(f.toPath, new File(f.getParentFile, "x.parquet").toPath)),
-      "touched" -> (f => Files.setLastModifiedTime(f.toPath, FileTime.fromMillis(5000L))),
+      "touched" -> (f => Files.setLastModifiedTime(f.toPath, FileTime.fromMillis(1700000000000L))),
       "replaced" -> { f =>
         val other = f.getParentFile.listFiles.find(o =>
           o != f && o.getName.endsWith(".parquet")).get
@@ -370,7 +370,7 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("VACUUM tells readers of each folder before it removes the files there") {
+  test("VACUUM tells readers of each folder before it removes the files there", Slow) {
     withTableDir { dir =>
       write(shuffled(1000, 2).selectExpr("*", "id % 2 p"), dir, "p")
       def optimize(where: String): Unit = {

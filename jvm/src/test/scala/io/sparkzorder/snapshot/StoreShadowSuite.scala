@@ -153,7 +153,9 @@ class StoreShadowSuite extends FaultyTables with Steps {
     }
   }
 
-  test("a query sends at most three requests more than Spark itself when nothing has changed") {
+  test(
+    "a query sends at most three requests more than Spark itself when nothing has changed",
+    Slow) {
     withTableDir { dir =>
       write(shuffled(2000, 3).selectExpr("*", "id % 3 p"), dir, "p")
       zorder(dir)

@@ -13,7 +13,7 @@ import io.sparkzorder.workload.WorkloadCapture
 /** What is noted of scans, and who may switch that on and off. */
 class RecordedWorkloadSuite extends AutoTestBase {
 
-  test("what is noted of scans: columns, kinds, ranks, and nothing while it is off") {
+  test("what is noted of scans: columns, kinds, ranks, and nothing while it is off", Slow) {
     withTableDir { dir =>
       read(dir).where("a = 5").collect()
       assert(workload(dir).isEmpty)

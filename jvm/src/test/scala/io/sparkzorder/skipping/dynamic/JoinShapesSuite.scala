@@ -238,7 +238,7 @@ class JoinShapesSuite extends StarTestBase {
     "SELECT * FROM fact f JOIN (SELECT * FROM nulls WHERE w = 2) n ON f.nk <=> n.k" -> 9,
     "SELECT * FROM nulls n LEFT JOIN fact f ON f.nk <=> n.k AND n.w <> 2" -> 10)
 
-  test("the files that the shapes of joins read: each sixteenth shape")(
+  test("the files that the shapes of joins read: each sixteenth shape", Slow)(
     read(shapes.indices.by(16).map(shapes), "true" -> "60k"))
 
   test("the files that the shapes of joins read", Slow)(read(shapes, "true" -> "60k"))
@@ -411,7 +411,7 @@ class JoinShapesSuite extends StarTestBase {
     }
   }
 
-  test("a group by DOUBLE has rows with 0.0 and -0.0, which a key may tell apart") {
+  test("a group by DOUBLE has rows with 0.0 and -0.0, which a key may tell apart", Slow) {
     withTableDir { dir =>
       withTempView("z", "k") {
         sql("SELECT 0.0D x, 1 v UNION ALL SELECT -0.0D, 2").coalesce(1).write.parquet(s"$dir/z")

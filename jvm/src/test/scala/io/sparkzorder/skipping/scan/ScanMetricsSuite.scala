@@ -105,7 +105,7 @@ class ScanMetricsSuite extends ScanTestBase {
     }
   }
 
-  test("dynamic partition pruning: the numbers are those of the partitions that are left") {
+  test("dynamic partition pruning: the numbers are those of the partitions that are left", Slow) {
     withTable("fact", "dim") {
       sql(s"CREATE TABLE fact USING parquet PARTITIONED BY (p) AS SELECT *, id % 3 p FROM ($grid)")
       sql("CREATE ZORDER INDEX ON fact").collect()

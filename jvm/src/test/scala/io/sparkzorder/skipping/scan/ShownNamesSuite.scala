@@ -7,6 +7,8 @@ import java.io.File
 
 import scala.util.{Failure, Success, Try}
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, input_file_name}
 
@@ -46,7 +48,7 @@ class ShownNamesSuite extends FaultyTables {
       }
   }
 
-  test("a run that is killed while it publishes: all rows, or an error") {
+  test("a run that is killed while it publishes: all rows, or an error", Slow) {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val expected = bag(read(dir))
@@ -62,7 +64,7 @@ class ShownNamesSuite extends FaultyTables {
     }
   }
 
-  test("a shadow: the names of the visible files") {
+  test("a shadow: the names of the visible files", Slow) {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val expected = bag(read(dir))

@@ -77,7 +77,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("the files of a shuffle go when the write fails") {
+  test("the files of a shuffle go when the write fails", Slow) {
     withTables {
       create("t")
       // a constraint that no statement has checked
@@ -203,7 +203,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a Delta table of a database parquet that is left to Delta: the table, not a directory") {
+  test(
+    "a Delta table of a database parquet that is left to Delta: the table, not a directory",
+    Slow) {
     withTables {
       sql("CREATE DATABASE parquet")
       try {
@@ -258,7 +260,8 @@ class DeltaOptimizeSuite extends DeltaTestBase {
   test(partitionsKeepTheirText)(checkZones(withNewFiles = false))
 
   test(
-    "an hour that summer time skips in the zone of the session is not written as the next hour") {
+    "an hour that summer time skips in the zone of the session is not written as the next hour",
+    Slow) {
     val zone = "spark.sql.session.timeZone"
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false", zone -> "UTC") {
@@ -278,7 +281,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("an hour that the zone of the session repeats at the end of summer time") {
+  test("an hour that the zone of the session repeats at the end of summer time", Slow) {
     val zone = "spark.sql.session.timeZone"
     val losAngeles = "America/Los_Angeles"
     def inJvm(id: String)(body: => Any): Unit = {
@@ -317,7 +320,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
+  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out", Slow) {
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
         sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
@@ -369,7 +372,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("values of a column that some files spell in another case stay in a session that tells cases apart") {
+  test(
+    "values of a column that some files spell in another case stay in a session that tells cases apart",
+    Slow) {
     withTempDir { dir =>
       numbers(0, 100, 1).write.mode("append").parquet(dir.toString)
       numbers(100, 200, 1).withColumnRenamed("s", "S").write.mode("append").parquet(dir.toString)
@@ -383,7 +388,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("files without the ids of columns are not read as NULL, whatever the session ignores") {
+  test(
+    "files without the ids of columns are not read as NULL, whatever the session ignores",
+    Slow) {
     withTables {
       sql("""CREATE TABLE t (id BIGINT, a INT, b INT) USING delta
         TBLPROPERTIES ('delta.columnMapping.mode' = 'id')""")
@@ -408,7 +415,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("partitions whose value is an empty text in the log stay as they are") {
+  test("partitions whose value is an empty text in the log stay as they are", Slow) {
     withTables {
       sql("CREATE TABLE t (id BIGINT, a INT, b INT, p STRING) USING delta PARTITIONED BY (p)")
       for (from <- Seq(0, 40)) sql(

@@ -98,7 +98,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("the files of a shuffle go when the write fails") {
+  test("the files of a shuffle go when the write fails", Slow) {
     withTables {
       create("t")
       // known to the task alone, when the shuffle is written
@@ -193,7 +193,7 @@ class IcebergOptimizeSuite extends IcebergTestBase {
     }
   }
 
-  test("DRY RUN writes nothing; WHERE chooses files; EXPLAIN names the command") {
+  test("DRY RUN writes nothing; WHERE chooses files; EXPLAIN names the command", Slow) {
     withTables {
       create("t", "PARTITIONED BY (p)", files = 2)
       val dry = optimized("t", s"ZORDER BY (a, b) $small DRY RUN")
