@@ -34,7 +34,7 @@ class ZOrderTableSuite extends OptimizeTestBase {
       "'verify' 'footer') DRY RUN")
   }
 
-  test("where backslashes escape nothing, a literal has its text or is refused", Slow) {
+  test("where backslashes escape nothing, a literal has its text or is refused") {
     def literal(text: String) = StatementText.string(text, verbatim = true)
     withSQLConf(StatementText.VerbatimLiterals -> "true") {
       val texts =

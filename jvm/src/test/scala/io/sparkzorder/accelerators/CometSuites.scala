@@ -40,9 +40,7 @@ class CometFirstSuite extends CometTests {
   override protected def ways: Seq[(Boolean, Boolean)] = AcceleratorTests.Each.take(1)
 
   // Comet does not convert days of the old calendar, and refuses text that is no UTF-8
-  test(
-    "OPTIMIZE reads what Spark alone reads: days of the old calendar, bytes that are no text",
-    org.scalatest.tagobjects.Slow) {
+  test("OPTIMIZE reads what Spark alone reads: days of the old calendar, bytes that are no text") {
     withTempDir { dir =>
       val path = s"$dir/table"
       bySparkAlone {

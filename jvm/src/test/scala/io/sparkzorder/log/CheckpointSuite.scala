@@ -416,7 +416,7 @@ class CheckpointSuite extends CheckpointTestBase {
     }
   }
 
-  test("files of a folder that this user may not enter or list are not forgotten", Slow) {
+  test("files of a folder that this user may not enter or list are not forgotten") {
     for (isClosed <- Seq(true, false)) withScheme("faulty") { (dir, state) =>
       put(dir, "p=1/f1000", "x")
       published(dir, addingRuns)

@@ -203,8 +203,7 @@ class OptimizeWhereSuite extends OptimizeTestBase {
   }
 
   test(
-    "predicates that Spark rewrites when it analyzes them: BETWEEN, NULLIF, correlated subqueries",
-    Slow) {
+    "predicates that Spark rewrites when it analyzes them: BETWEEN, NULLIF, correlated subqueries") {
     withTable("wp", "keys") {
       sql("CREATE TABLE keys USING parquet AS SELECT 1 k")
       sql("CREATE TABLE wp (a BIGINT, p INT) USING parquet PARTITIONED BY (p)")

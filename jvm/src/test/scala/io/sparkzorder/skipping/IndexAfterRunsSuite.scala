@@ -10,7 +10,6 @@ import java.util.concurrent.atomic.AtomicBoolean
 import scala.util.Try
 
 import org.apache.hadoop.fs.Path
-import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.{DataFrame, Row}
 
@@ -174,8 +173,7 @@ class IndexAfterRunsSuite extends OverlayTestBase {
   }
 
   test(
-    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none",
-    Slow) {
+    "PUBLISH LAYOUT: entries of the published files alone; a failure before the commit changes none") {
     withTableDir { dir =>
       partitioned(dir)
       shadow(dir)

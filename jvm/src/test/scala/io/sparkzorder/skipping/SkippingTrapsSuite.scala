@@ -7,8 +7,6 @@ import java.io.File
 import java.nio.file.Files
 import java.util.Locale
 
-import org.scalatest.tagobjects.Slow
-
 import org.apache.spark.sql.functions.{col, struct}
 
 import io.sparkzorder.SkippingCounters
@@ -60,7 +58,7 @@ class SkippingTrapsSuite extends SkippingTestBase {
     }
   }
 
-  test("constants of 50,000 characters cost no memory by their beginnings", Slow) {
+  test("constants of 50,000 characters cost no memory by their beginnings") {
     withTableDir { dir =>
       val long = "1," * 25000
       filesOf(dir, sql(s"SELECT '${long}x' s"), sql("SELECT 'a' s"), sql("SELECT 'zz' s"))
@@ -199,7 +197,7 @@ class SkippingTrapsSuite extends SkippingTestBase {
     }
   }
 
-  test("-0.0 is 0.0, but has another text", Slow) {
+  test("-0.0 is 0.0, but has another text") {
     for (t <- Seq("DOUBLE", "FLOAT")) withTableDir { dir =>
       def values(some: String*) = sql(some.map(v => s"SELECT $t('$v') x").mkString(" UNION ALL "))
       filesAtOnce(

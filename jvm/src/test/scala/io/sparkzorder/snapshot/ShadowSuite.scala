@@ -370,7 +370,7 @@ class ShadowSuite extends OptimizeTestBase {
     }
   }
 
-  test("VACUUM tells readers of each folder before it removes the files there", Slow) {
+  test("VACUUM tells readers of each folder before it removes the files there") {
     withTableDir { dir =>
       write(shuffled(1000, 2).selectExpr("*", "id % 2 p"), dir, "p")
       def optimize(where: String): Unit = {

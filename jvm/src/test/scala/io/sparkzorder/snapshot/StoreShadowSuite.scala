@@ -153,9 +153,7 @@ class StoreShadowSuite extends FaultyTables with Steps {
     }
   }
 
-  test(
-    "a query sends at most three requests more than Spark itself when nothing has changed",
-    Slow) {
+  test("a query sends at most three requests more than Spark itself when nothing has changed") {
     withTableDir { dir =>
       write(shuffled(2000, 3).selectExpr("*", "id % 3 p"), dir, "p")
       zorder(dir)

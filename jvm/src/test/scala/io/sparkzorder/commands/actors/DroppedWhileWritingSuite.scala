@@ -45,7 +45,7 @@ class DroppedWhileWritingSuite extends FaultyTables {
     }
   }
 
-  test("DROP TABLE while tasks write: the name and the place are free", Slow) {
+  test("DROP TABLE while tasks write: the name and the place are free") {
     withTable("t") {
       shuffled(200, 2).write.saveAsTable("t")
       val dir = locationOf("t")

@@ -66,7 +66,7 @@ class FixedNamesSuite extends FaultyTables {
     assert(!warnings(read(dir).count()).exists(_.contains("names that run")))
   }
 
-  test("a job writes its file again: nothing is merged before the user says what it is", Slow) {
+  test("a job writes its file again: nothing is merged before the user says what it is") {
     twice(partitioned = false)
   }
 

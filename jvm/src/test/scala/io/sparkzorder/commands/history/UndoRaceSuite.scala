@@ -12,7 +12,6 @@ import scala.util.{Failure, Success, Try}
 
 import org.apache.hadoop.conf.Configuration
 import org.apache.hadoop.fs.Path
-import org.scalatest.tagobjects.Slow
 
 import org.apache.spark.sql.Row
 
@@ -49,9 +48,7 @@ class UndoRaceSuite extends UndoTestBase {
     }
   }
 
-  test(
-    "an UNDO that begins while VACUUM without retention searches, and is killed: all rows",
-    Slow) {
+  test("an UNDO that begins while VACUUM without retention searches, and is killed: all rows") {
     withOptimized { (table, _, _) =>
       val rows = bag(read(table))
       // before these renames the UNDO has claimed its files, and publishes
@@ -118,7 +115,7 @@ class UndoRaceSuite extends UndoTestBase {
     }
   }
 
-  test("a shadow that is committed while UNDO begins: undone, or a conflict", Slow) {
+  test("a shadow that is committed while UNDO begins: undone, or a conflict") {
     withOptimized { (table, _, _) =>
       val rows = bag(read(table))
       for (k <- 1 to 5) withCopy(table) { dir =>

@@ -9,7 +9,6 @@ import scala.collection.mutable
 import scala.util.Random
 
 import org.apache.hadoop.fs.FileStatus
-import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.{RandomInputs, SmallStack}
 import io.sparkzorder.log._
@@ -77,7 +76,7 @@ class EvidenceSuite extends CheckpointTestBase with RandomInputs {
     change.added.forall(isProven(_, number))
   }
 
-  test("the proof is that of the recursive definition, and looks at the same files", Slow) {
+  test("the proof is that of the recursive definition, and looks at the same files") {
     withRandom { random =>
       val answers = mutable.Map.empty[Boolean, Int].withDefaultValue(0)
       var indirect = 0

@@ -411,7 +411,7 @@ class JoinShapesSuite extends StarTestBase {
     }
   }
 
-  test("a group by DOUBLE has rows with 0.0 and -0.0, which a key may tell apart", Slow) {
+  test("a group by DOUBLE has rows with 0.0 and -0.0, which a key may tell apart") {
     withTableDir { dir =>
       withTempView("z", "k") {
         sql("SELECT 0.0D x, 1 v UNION ALL SELECT -0.0D, 2").coalesce(1).write.parquet(s"$dir/z")

@@ -7,8 +7,6 @@ import java.io.File
 
 import scala.util.{Failure, Success, Try}
 
-import org.scalatest.tagobjects.Slow
-
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.{col, input_file_name}
 
@@ -48,7 +46,7 @@ class ShownNamesSuite extends FaultyTables {
       }
   }
 
-  test("a run that is killed while it publishes: all rows, or an error", Slow) {
+  test("a run that is killed while it publishes: all rows, or an error") {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val expected = bag(read(dir))
@@ -64,7 +62,7 @@ class ShownNamesSuite extends FaultyTables {
     }
   }
 
-  test("a shadow: the names of the visible files", Slow) {
+  test("a shadow: the names of the visible files") {
     withTableDir { dir =>
       write(shuffled(300, 3), dir)
       val expected = bag(read(dir))

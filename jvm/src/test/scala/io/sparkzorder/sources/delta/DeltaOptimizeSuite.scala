@@ -77,7 +77,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("the files of a shuffle go when the write fails", Slow) {
+  test("the files of a shuffle go when the write fails") {
     withTables {
       create("t")
       // a constraint that no statement has checked
@@ -203,9 +203,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test(
-    "a Delta table of a database parquet that is left to Delta: the table, not a directory",
-    Slow) {
+  test("a Delta table of a database parquet that is left to Delta: the table, not a directory") {
     withTables {
       sql("CREATE DATABASE parquet")
       try {
@@ -260,8 +258,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
   test(partitionsKeepTheirText)(checkZones(withNewFiles = false))
 
   test(
-    "an hour that summer time skips in the zone of the session is not written as the next hour",
-    Slow) {
+    "an hour that summer time skips in the zone of the session is not written as the next hour") {
     val zone = "spark.sql.session.timeZone"
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false", zone -> "UTC") {
@@ -281,7 +278,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("an hour that the zone of the session repeats at the end of summer time", Slow) {
+  test("an hour that the zone of the session repeats at the end of summer time") {
     val zone = "spark.sql.session.timeZone"
     val losAngeles = "America/Los_Angeles"
     def inJvm(id: String)(body: => Any): Unit = {
@@ -320,7 +317,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out", Slow) {
+  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
         sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
@@ -372,9 +369,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test(
-    "values of a column that some files spell in another case stay in a session that tells cases apart",
-    Slow) {
+  test("values of a column that some files spell in another case stay in a session that tells cases apart") {
     withTempDir { dir =>
       numbers(0, 100, 1).write.mode("append").parquet(dir.toString)
       numbers(100, 200, 1).withColumnRenamed("s", "S").write.mode("append").parquet(dir.toString)
@@ -388,9 +383,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test(
-    "files without the ids of columns are not read as NULL, whatever the session ignores",
-    Slow) {
+  test("files without the ids of columns are not read as NULL, whatever the session ignores") {
     withTables {
       sql("""CREATE TABLE t (id BIGINT, a INT, b INT) USING delta
         TBLPROPERTIES ('delta.columnMapping.mode' = 'id')""")
@@ -415,7 +408,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("partitions whose value is an empty text in the log stay as they are", Slow) {
+  test("partitions whose value is an empty text in the log stay as they are") {
     withTables {
       sql("CREATE TABLE t (id BIGINT, a INT, b INT, p STRING) USING delta PARTITIONED BY (p)")
       for (from <- Seq(0, 40)) sql(

@@ -175,7 +175,7 @@ class DeltaSkippingSuite extends DeltaTestBase with FormatStarTests {
     }
   }
 
-  test("MERGE reads the whole target", SlowTest) {
+  test("MERGE reads the whole target") {
     withOwnTables {
       sql("CREATE TABLE fact USING delta AS SELECT id, int(id) day, id * 2 amount " +
         "FROM range(0, 400, 1, 4)")

@@ -5,8 +5,6 @@ package io.sparkzorder.sources.iceberg
 
 import scala.collection.JavaConverters._
 
-import org.scalatest.tagobjects.Slow
-
 import org.apache.spark.sql.DataFrame
 import org.apache.spark.sql.functions.col
 import org.apache.spark.sql.sparkzorder.SparkLine
@@ -43,7 +41,7 @@ class IcebergLineageSuite extends IcebergTestBase {
     }
   }
 
-  test("row ids stay beside nested columns", Slow) {
+  test("row ids stay beside nested columns") {
     withTables {
       // Iceberg reads such columns row by row
       sql("""CREATE TABLE ice.db.t (id BIGINT, a INT, b INT, l ARRAY<STRUCT<x: BIGINT>>,
@@ -111,8 +109,7 @@ class IcebergLineageSuite extends IcebergTestBase {
   }
 
   test(
-    "the ids that the first batch gives to the rows of an upgraded table stay in later batches",
-    Slow) {
+    "the ids that the first batch gives to the rows of an upgraded table stay in later batches") {
     withTables {
       create("before", s"PARTITIONED BY (p) $old", files = 2, rows = 400)
       upgrade("before")
@@ -133,9 +130,7 @@ class IcebergLineageSuite extends IcebergTestBase {
     }
   }
 
-  test(
-    "another writer gives ids to the rows of an upgraded table before the commit: a conflict",
-    Slow) {
+  test("another writer gives ids to the rows of an upgraded table before the commit: a conflict") {
     withTables {
       create("before", old, files = 2, rows = 400)
       upgrade("before")
