@@ -88,7 +88,7 @@ private[sparkzorder] object ZOrderErrors {
    * @param token the name of the run's token in the directory
    * @param commits where the records are
    * @param hidden the directory of the run, where the replaced files are
-   * @param isThere true if the directory of the run exists
+   * @param missing if the directory of the run is gone: which of the new files of the run are not in the directory
    * @param isDone false for a run without a record
    */
   def recordLost(
@@ -96,7 +96,7 @@ private[sparkzorder] object ZOrderErrors {
       token: String,
       commits: String,
       hidden: String,
-      isThere: Boolean,
+      missing: Option[Seq[String]],
       isDone: Boolean): ZOrderException = {
     // Without its done mark, a run would be opened again in all of its folders, also where it has ended. And where
     // later runs build on a run that is done, neither its replaced files nor its new files are right.
@@ -105,14 +105,17 @@ private[sparkzorder] object ZOrderErrors {
         s"the run is done by its record in $commits: the directory and the record come from copies of different " +
           "times, or the directory was elsewhere when the run ended" ->
           ("Restore the data and _zorder of the whole table as they were at one moment. " +
-            (if (isThere) {
-               s"Without such a copy, copy the directory, with $hidden, to a place outside the table, and ask the " +
-                 "maintainers of spark-zorder. Do not move or remove any of its files before, and no file of " +
-                 "_zorder: later runs may build on the end of this run."
-             } else {
-               s"The copy of the directory came without $hidden, which may have held files that this copy lacks. If " +
-                 s"the directory has all files of the copy's origin, remove $token: nothing else is left of the run."
-             }))
+            (missing match {
+              case None =>
+                s"Without such a copy, copy the directory, with $hidden, to a place outside the table, and ask the " +
+                  "maintainers of spark-zorder. Do not move or remove any of its files before, and no file of " +
+                  "_zorder: later runs may build on the end of this run."
+              case Some(Nil) =>
+                s"Or, because the directory has all new files of the run and only $token is left: remove $token."
+              case Some(files) =>
+                s"Or, because the directory came without $hidden and without the new files ${some(files)} of the run: " +
+                  s"bring those of them here that no later run has replaced, then remove $token."
+            }))
       } else {
         s"its record in $commits is gone, or the directory came from another table" ->
           (s"Restore $commits from a backup, and run RECOVER LAYOUT; or move the directory back into the other table, " +

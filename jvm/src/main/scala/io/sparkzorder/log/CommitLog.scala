@@ -209,6 +209,9 @@ private[sparkzorder] final case class CommitLog(
     (checkpoint.toSeq.flatMap(_.conflicts) ++ open.filterNot(_.isSettled))
       .filter(_.known.changes.nonEmpty)
 
+  /** The ids of the runs of [[pending]]. */
+  def pendingRuns: Set[String] = pending.map(_.known.record.run).toSet
+
   /** True when every run is published, without a conflict. */
   def isSettled: Boolean = pending.isEmpty
 }

@@ -5,7 +5,7 @@ package io.sparkzorder.log
 
 import java.io.{FileNotFoundException, IOException}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.nio.file.NoSuchFileException
+import java.nio.file.{AccessDeniedException, Files, NoSuchFileException}
 import java.util.UUID
 import java.util.concurrent.ConcurrentHashMap
 
@@ -323,7 +323,9 @@ private[sparkzorder] final class StateDirectory(
       case Failure(e: FileNotFoundException) =>
         if (!fs.exists(path)) None
         else if (left > 0) content(path, left - 1)
-        else throw new IOException(s"$path exists and cannot be opened: ${e.getMessage}", e)
+        else if (RawFiles.isLocal(fs) && !Files.isReadable(RawFiles.local(path))) {
+          throw new AccessDeniedException(path.toString)
+        } else throw new IOException(s"$path exists and cannot be opened: ${e.getMessage}", e)
       case Failure(e) => throw e
     }
 

@@ -40,7 +40,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   lazy val all: Seq[(Long, Record)] =
     (records ++ covered.filterNot(_.whole).map(e => e.number -> e.record)).sortBy(_._1)
 
-  private lazy val runs = new Runs(all)
+  private lazy val runs = new Runs(all, seen.pendingRuns)
 
   /** Number of the newest record, 0 when there is none. */
   def last: Long = seen.last
@@ -105,10 +105,11 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   private[sparkzorder] def changesOf(folder: String): Seq[FolderChange] = {
     val settled = seen.history.folders.get(folder).toSeq.flatMap(_.steps).map(s =>
       s.known.number -> s.change)
-    val pending = seen.pending.flatMap(o =>
-      o.known.changes.filter(_.folder == folder).map(o.known.number -> _))
-    (settled ++ pending).sortBy(_._1).map(_._2)
+    (settled ++ pending.getOrElse(folder, Nil)).sortBy(_._1).map(_._2)
   }
+
+  private lazy val pending: Map[String, Seq[(Long, FolderChange)]] =
+    seen.pending.flatMap(o => o.known.changes.map(o.known.number -> _)).groupBy(_._2.folder)
 
   /**
    * Where the listed files of a table disagree with what its published runs did. A disagreement counts only if one of
@@ -185,13 +186,18 @@ private[sparkzorder] object TableLog {
     new TableLog(state, new CommitLogReader(state).read())
 }
 
-/** Finds which runs are in force, given records that ascend by number. */
-private[sparkzorder] final class Runs(all: Seq[(Long, Record)]) {
+/**
+ * Finds which runs are in force.
+ *
+ * @param all the records, ascending by number
+ * @param pending the runs that are not published, or met a conflict
+ */
+private[sparkzorder] final class Runs(all: Seq[(Long, Record)], pending: Set[String] = Set.empty) {
   private val abandoned: Set[String] =
     all.collect { case (_, r) if r.kind == Record.Abandon => r.run }.toSet
-  // an UNDO that was abandoned undoes nothing
+  // An UNDO that was abandoned undoes nothing, unless it was published everywhere before.
   private val undone: Set[String] =
-    all.map(_._2).filterNot(r => abandoned(r.run)).flatMap(_.undone).toSet
+    all.map(_._2).filterNot(r => abandoned(r.run) && pending(r.run)).flatMap(_.undone).toSet
 
   def isUndone(run: String): Boolean = undone(run)
   def isAbandoned(run: String): Boolean = abandoned(run)

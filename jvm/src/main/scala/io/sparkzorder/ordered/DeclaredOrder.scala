@@ -88,10 +88,12 @@ private[sparkzorder] object DeclaredOrder {
   /**
    * The declared order of a table: from our properties, else from Impala's, else from Spark's CLUSTER BY; None if
    * none of them is there. Options of the table count like properties, because `saveAsTable` stores the options of
-   * the writer there. If both declare an order, the properties count alone. Also None for ZORDER AUTO.
+   * the writer there. If both name columns, the properties count alone. Also None for ZORDER AUTO.
    */
   def of(table: CatalogTable): Option[DeclaredOrder] =
-    if (isAuto(table)) None else of(table.properties).orElse(of(table.storage.properties))
+    if (isAuto(table)) None
+    // the options may name the columns, and the properties another order of them
+    else of(table.properties).orElse(of(table.storage.properties ++ table.properties))
 
   /**
    * @param properties the properties of a table, or the options of a write to a path

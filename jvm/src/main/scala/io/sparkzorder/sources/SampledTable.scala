@@ -29,6 +29,8 @@ private[sparkzorder] final class SampledTable(
     with Logging {
   import statement.{session, settings}
 
+  override def needsIndex: Boolean = format.isRecordedByIndex
+
   override def workload(): Workload = {
     LaterNotes.await()
     val conf = session.sessionState.newHadoopConf()

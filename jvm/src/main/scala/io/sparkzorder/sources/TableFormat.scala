@@ -58,6 +58,9 @@ private[sparkzorder] trait TableFormat {
   /** True for INTO: the new files are a copy of all chosen files, and the old files stay. */
   def isCopy: Boolean = false
 
+  /** True if scans of the table are recorded only while the table has a skipping index. */
+  def isRecordedByIndex: Boolean = false
+
   /** The directory that the result row names. */
   def resultPath: String = location
 

@@ -370,7 +370,7 @@ class CheckpointSuite extends CheckpointTestBase {
         1L -> exchange(1, Seq("p"), Seq("x", "y")),
         2L -> exchange(2, Seq("y"), Seq("w")),
         3L -> optimize(3, "p=1")).map { case (n, r) => CheckpointEntry(n, whole = true, r) }
-      new LiveFacts(entries, max).entriesFor(_ => false, Nil)
+      new LiveFacts(entries, max).entriesFor(_ => false, new Runs(Nil))
         .map(e =>
           e.number -> e.past.filter(_.folder.isEmpty).flatMap(_.files.map(_.name)).toSet).toMap
     }

@@ -26,6 +26,9 @@ private[sparkzorder] final case class LayoutInForce(columns: Seq[Seq[String]], w
 private[sparkzorder] trait AutoTable {
   def workload(): Workload
 
+  /** True if scans of the table are recorded only while the table has a skipping index. */
+  def needsIndex: Boolean = false
+
   /** The last layout; None if there is no layout, or if one of the ordering columns was dropped. */
   def inForce: Option[LayoutInForce]
 
@@ -54,6 +57,7 @@ private[sparkzorder] final class AutoChoice(
 
   private val sameName = user.sessionState.conf.resolver
   private lazy val inForce = table.inForce
+  private def withIndex = if (table.needsIndex) " and the table has a skipping index" else ""
 
   /** The chosen order. It has no columns if the table has no layout and gets none. */
   def choose(): ClusteringSpec = {
@@ -64,9 +68,8 @@ private[sparkzorder] final class AutoChoice(
       keep(
         s"${workload.count} scans are recorded, and fewer than $MinScans do not tell enough" +
           (if (workload.count > 0) ""
-           else {
-             s"; scans are recorded if ${Settings.WorkloadEnabled.propertyKey} is true and the table has a skipping index"
-           }))
+           else
+             s"; scans are recorded if ${Settings.WorkloadEnabled.propertyKey} is true$withIndex"))
     } else if (workload.usableCount == 0) {
       keep(s"none of the ${workload.count} recorded scans can skip files in any layout")
     } else {

@@ -14,18 +14,11 @@ import org.apache.spark.sql.sparkzorder.SparkLine.Session
 import org.apache.spark.sql.types.{LongType, StringType, StructType, TimestampType}
 
 import io.sparkzorder.commands.{TableAction, TableState}
-import io.sparkzorder.log.{
-  FolderChange,
-  FolderState,
-  Record,
-  RunFolder,
-  RunPlaces,
-  StateDirectory,
-  TableLog
-}
+import io.sparkzorder.log.{FolderChange, FolderState, Record, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.sources.WherePredicate
 import io.sparkzorder.sources.plain.{LostRecords, PublishedShadow}
 import io.sparkzorder.table.{TableLister, Target}
+import io.sparkzorder.util.ManyFiles
 
 /**
  * RECOVER LAYOUT: publishes the runs that were committed but not published, and ends the abandoning of those that an
@@ -57,9 +50,12 @@ private[sparkzorder] final case class RecoverLayout(abandon: Boolean = false)
   }
 
   /** The changes of an abandoned run, without those of folders in which the run stays published. */
-  private def takenBackOf(state: StateDirectory, run: Record): Seq[FolderChange] =
-    new RunPlaces(state, run, state.byName, isReader = true).changes
-      .filter(c => new RunFolder(state, run, c).folderState != FolderState.Published)
+  private def takenBackOf(state: StateDirectory, run: Record): Seq[FolderChange] = {
+    // the run has ended, so an error must not fail the statement
+    def isPublished(c: FolderChange) =
+      Try(new RunFolder(state, run, c).folderState == FolderState.Published).getOrElse(false)
+    ManyFiles.map(run.changes)(c => c -> isPublished(c)).collect { case (c, false) => c }
+  }
 
   /**
    * Fails if some folder has a run whose record is lost. Such a run cannot be recovered, and the result row would not

@@ -86,7 +86,7 @@ private[sparkzorder] final class Checkpoints(
         upTo,
         next.get.record.run,
         if (isChecked) facts.size else checkedBefore,
-        facts.entriesFor(needed(log), all(log)))
+        facts.entriesFor(needed(log), new Runs(all(log), log.pendingRuns)))
       val path = new Path(state.commits, Checkpoint.name(upTo))
       val id = UUID.randomUUID().toString
       // if the file exists, another process has just written the same checkpoint
@@ -112,7 +112,7 @@ private[sparkzorder] final class Checkpoints(
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
-    val inForce = new Runs(all(log)).inForce
+    val inForce = new Runs(all(log), log.pendingRuns).inForce
     val newest = inForce.headOption.map(_._1)
     val shadows = inForce.map(_._2).filter(_.makesShadow).map(_.run).toSet ++ runs
     e =>
@@ -275,11 +275,11 @@ private[log] final class LiveFacts(
    *   - A run that published shadows, while an entry of such a shadow stays.
    *
    * @param needed tells which records must stay whole
-   * @param all the records that are known, also those after the checkpoint, ascending by number
+   * @param runs the runs of all records that are known, also of those after the checkpoint
    */
   def entriesFor(
       needed: CheckpointEntry => Boolean,
-      all: Seq[(Long, Record)]): Seq[CheckpointEntry] = {
+      runs: Runs): Seq[CheckpointEntry] = {
     val whole = entries.filter(needed)
     val shadows = whole.filter(_.record.makesShadow).map(_.record.run).toSet
     val numbers = whole.map(_.number).toSet
@@ -288,7 +288,7 @@ private[log] final class LiveFacts(
       else reduce(e, keepsFolders = e.record.publishedRuns.exists(shadows)))
     val lasting = reduced.filter(e => e.whole || e.record.changes.nonEmpty).map(_.record.run).toSet
     val covered = entries.map(_.number).toSet
-    val inForce = new Runs(all).inForce.filter { case (n, _) => covered(n) && !numbers(n) }
+    val inForce = runs.inForce.filter { case (n, _) => covered(n) && !numbers(n) }
     val kept =
       (inForce.headOption ++ inForce.find(_._2.columns.nonEmpty)).map(_._1).toSet
     withPast(reduced.filter(e =>

@@ -25,7 +25,7 @@ import io.sparkzorder.log.{FolderListing, RunFolder, StateDirectory, TableLog}
 import io.sparkzorder.snapshot.{ShadowUse, Snapshot}
 import io.sparkzorder.table.PartitionNames
 import io.sparkzorder.table.PartitionNames.levels
-import io.sparkzorder.util.Directories
+import io.sparkzorder.util.{Directories, Paths}
 
 /**
  * Spark's own listing of a relation, changed to show the result of every committed run of OPTIMIZE.
@@ -262,6 +262,7 @@ private final class OverlaidListing(
     val changed = Snapshot.of(state, this, shadows(state), upTo)
     if (changed.isEmpty) None
     else {
+      lazy val log = TableLog.read(state)
       val kept = if (partitioned) {
         listed.filterNot(_.files.headOption.exists(f => changed.contains(f.getPath.getParent)))
       } else {
@@ -270,7 +271,8 @@ private final class OverlaidListing(
             changed.contains(f.getPath.getParent))))
       }
       Some(kept ++ changed.flatMap { case (folder, now) =>
-        directory(folder, selected.of(state, folder, files(folder).getOrElse(Map.empty), now))
+        def changes = log.changesOf(Paths.relative(state.root, folder))
+        directory(folder, selected.of(folder, changes, files(folder).getOrElse(Map.empty), now))
       })
     }
   }

@@ -46,7 +46,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
     lost.token,
     state.commits.toString,
     lost.hidden.toString,
-    lost.isThere,
+    lost.missing,
     lost.isDone)
 
   private def find(tokens: Seq[Path], chosen: TableFiles, isWhole: Boolean): Option[Lost] = {
@@ -73,10 +73,19 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
           t.getParent,
           t.getName,
           own,
-          isThere = Seq(own, state.closed(relative, run)).exists(state.status(_).isDefined),
+          if (Seq(own, state.closed(relative, run)).exists(state.status(_).isDefined)) None
+          else Some(missing(log, run, relative)),
           isDone = log.commitOf(run).isDefined)
       }
     }
+
+  /** The files that a run added to a folder, as far as the records tell, and that are not there. */
+  private def missing(log: TableLog, run: String, folder: String): Seq[String] = for {
+    (_, record) <- log.all if record.run == run
+    change <- record.changes if change.folder == folder
+    file <- change.added
+    if state.status(Paths.child(state.folder(folder), file.name)).isEmpty
+  } yield file.name
 
   /**
    * A folder in which a conflict was being ended: its token is hidden, and so are replaced files. On a store
@@ -134,7 +143,7 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
       (hidden, _) <- seen.find { case (_, names) =>
         names.exists(n => n.startsWith(RunFolder.Retained) && !isGivenBack(folder, run, seen, n))
       }
-    } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden, isThere = true)
+    } yield Lost(folder, s"${marked.getName}/${RunFolder.Conflict}", hidden, None)
   }
 
   /**
@@ -163,14 +172,14 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
  *
  * @param token the token of the run, as a message names it
  * @param hidden where files of the run may be hidden
- * @param isThere true if the run still has a directory in the folder
+ * @param missing if the run has no directory in the folder: its new files that are not in the folder
  * @param isDone false for a run without a record
  */
 private final case class Lost(
     folder: Path,
     token: String,
     hidden: Path,
-    isThere: Boolean,
+    missing: Option[Seq[String]],
     isDone: Boolean = false) {
 
   /** The text in SHOW LAYOUT. */

@@ -51,6 +51,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
   override def location: String = table.root.toString
   override def properties: Map[String, String] = table.target.properties
   override def isCopy: Boolean = into.isDefined
+  override def isRecordedByIndex: Boolean = true
   override def resultPath: String = committer.path
 
   // the state of the table was made with the same OPTIONS
@@ -66,7 +67,7 @@ private[sparkzorder] final class PlainFormat(table: TableState, into: Option[Str
 
   override def daysSinceChange(bytes: Long): Option[Long] = {
     val log = TableLog.read(table.state)
-    val undos = log.all.map(_._2).filter(_.kind == Record.Undo)
+    val undos = log.all.map(_._2).filter(r => r.kind == Record.Undo && !log.isAbandoned(r.run))
     RecentChange.of(log.layouts, undos, bytes, System.currentTimeMillis())
   }
 

@@ -211,7 +211,7 @@ class LostTokenSuite extends FaultyTables with Steps {
       "token",
       "/t/_zorder/_commits",
       "/t/p/_zorder_1",
-      isThere = true,
+      None,
       isDone).getMessage
     for (way <- Seq("_done", "RECOVER LAYOUT", "_old_", "remove token", "remove it")) {
       assert(!advice(isDone = true).contains(way))
@@ -231,7 +231,7 @@ class LostTokenSuite extends FaultyTables with Steps {
       dir.listFiles.filter(_.getName != "_zorder").foreach(FileUtils.forceDelete)
       copy.listFiles.filterNot(_.getName.startsWith("_zorder")).foreach(
         FileUtils.moveToDirectory(_, dir, false))
-      refuses(dir, "ZORDER_RECORD_LOST", "came without", "remove part-zorder-")(
+      refuses(dir, "ZORDER_RECORD_LOST", "only part-zorder-", "remove part-zorder-")(
         s"OPTIMIZE '$dir' FULL ZORDER BY b")
       // as the error says
       val token = dir.listFiles.filter(f => TokenFile.isOne(f.getName))

@@ -83,6 +83,21 @@ class UndoFailureSuite extends UndoTestBase with Steps {
     }
   }
 
+  test("an UNDO that is published everywhere when it is abandoned: its run stays undone") {
+    withOptimized { (dir, before, _) =>
+      val expected = bag(read(dir))
+      assert(killedAt(0)((o, p) => o != "list" && o != "open" && p.getName.contains("_2_done"))(
+        sql(s"UNDO LAYOUT ${faulty(dir)}").collect())._2)
+      assert(live(dir) === before)
+      sql(s"RECOVER LAYOUT '$dir' ABANDON").collect()
+      assert(live(dir) === before && bag(read(dir)) === expected)
+      val history = sql(s"SHOW LAYOUT HISTORY '$dir'").collect()
+      assert(history.last.getAs[String]("status") === "undone")
+      fails("ZORDER_NOTHING_TO_UNDO")(sql(s"UNDO LAYOUT '$dir'").collect())
+      checkState(dir)
+    }
+  }
+
   test("one operation fails and UNDO goes on cleaning up: nothing is left behind", Slow) {
     withOptimized { (table, before, after) =>
       val expected = bag(read(table))
