@@ -62,11 +62,12 @@ private[sparkzorder] object IndexUpdate extends Logging {
     val done = records.filter(_.exchangesFiles)
     if (done.nonEmpty) guarded(state.root) {
       val conf = session.sessionState.newHadoopConf()
-      val now = filesIn(state, done)
-      val all = added(now, done)
+      // the folders are listed only if an index is there or to be made
+      lazy val now = filesIn(state, done)
+      lazy val all = added(now, done)
       // If there is no index, an OPTIMIZE makes one, unless all its files were taken back. An undo makes none.
-      if (all.nonEmpty && done.exists(_.kind == Record.Optimize) ||
-        new IndexStore(state.root, conf).exists) {
+      if (new IndexStore(state.root, conf).exists ||
+        done.exists(_.kind == Record.Optimize) && all.nonEmpty) {
         val names = all.flatMap(f => Relative.below(state.root, f.path)).toSet
         // An undo brings back files whose names are not unique to a run. If times are whole seconds, a file of another
         // folder may have the same name, length and time, also if the undo did not change that folder. Such files get

@@ -107,9 +107,8 @@ private[sparkzorder] final case class PathTarget(
     catch { case NonFatal(_) => false }
 
   /** True when the directory is a Delta table. */
-  def isDelta(conf: Configuration): Boolean = {
+  def isDelta(conf: Configuration): Boolean =
     fileSystem(conf).exists(new Path(location, "_delta_log"))
-  }
 }
 
 /** A table of the session catalog. */

@@ -70,24 +70,26 @@ class ExclusiveFileSuite extends StateTestBase {
     }
   }
 
-  /** A store over `dir` in which the given request for a new writer fails, if there is one. */
+  /** A store that opens a new writer by `open`, which gets the writer of [[StoreFileSystem]]. */
+  private class OpeningStore(open: (=> FSDataOutputStream) => FSDataOutputStream)
+      extends StoreFileSystem {
+    initialize(java.net.URI.create("gs:///"), conf)
+    override def create(
+        path: Path,
+        overwrite: Boolean,
+        bufferSize: Int,
+        replication: Short,
+        blockSize: Long,
+        progress: Progressable): FSDataOutputStream =
+      open(super.create(path, overwrite, bufferSize, replication, blockSize, progress))
+  }
+
+  /** A store in which the given request for a new writer fails, if there is one. */
   private def store(failing: Option[Int] = None): StoreFileSystem = {
-    val fs = new StoreFileSystem {
-      private val opened = new AtomicInteger
-      override def create(
-          path: Path,
-          overwrite: Boolean,
-          bufferSize: Int,
-          replication: Short,
-          blockSize: Long,
-          progress: Progressable): FSDataOutputStream = {
-        if (failing.contains(opened.getAndIncrement()))
-          throw new java.io.IOException("503 SlowDown")
-        super.create(path, overwrite, bufferSize, replication, blockSize, progress)
-      }
-    }
-    fs.initialize(java.net.URI.create("gs:///"), conf)
-    fs
+    val opened = new AtomicInteger
+    new OpeningStore(writer =>
+      if (failing.contains(opened.getAndIncrement())) throw new java.io.IOException("503 SlowDown")
+      else writer)
   }
 
   test("the trial of a store: a failure that is no refusal tells nothing about the store") {
@@ -128,22 +130,12 @@ class ExclusiveFileSuite extends StateTestBase {
         null
       }
     }
-    def store(isThere: => Boolean) = {
-      val fs = new StoreFileSystem {
-        override def create(
-            path: Path,
-            overwrite: Boolean,
-            bufferSize: Int,
-            replication: Short,
-            blockSize: Long,
-            progress: Progressable): FSDataOutputStream = {
-          val _ = left.incrementAndGet()
-          new FSDataOutputStream(new Writer, null)
-        }
-        override def exists(path: Path): Boolean = isThere
-      }
-      fs.initialize(java.net.URI.create("gs:///"), conf)
-      fs
+    def opened() = {
+      val _ = left.incrementAndGet()
+      new FSDataOutputStream(new Writer, null)
+    }
+    def store(isThere: => Boolean) = new OpeningStore(_ => opened()) {
+      override def exists(path: Path): Boolean = isThere
     }
     withTable { (dir, _) =>
       val directory = new Path(s"gs:$dir")

@@ -280,7 +280,8 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
               .map(_.copy(region = 0))
             u.change.copy(replaced = Nil, added = gone)
           }.filter(_.added.nonEmpty))
-      // nor is a marker needed for files that no record names: failed attempts of tasks left them, and nobody reads them
+      // Without files to announce, no marker is needed. No record names the files that failed attempts of tasks have left,
+      // so nobody reads these.
       val isNeeded = marker.kind == Record.Abandon || marker.changes.nonEmpty
       !isNeeded || Markers.commit(state, marker)(_.last != lastSeen) && {
         lastSeen += 1

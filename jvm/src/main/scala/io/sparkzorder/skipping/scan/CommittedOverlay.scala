@@ -271,7 +271,7 @@ private final class OverlaidListing(
             changed.contains(f.getPath.getParent))))
       }
       Some(kept ++ changed.flatMap { case (folder, now) =>
-        def changes = log.changesOf(Paths.relative(state.root, folder))
+        lazy val changes = log.changesOf(Paths.relative(state.root, folder))
         directory(folder, selected.of(folder, changes, files(folder).getOrElse(Map.empty), now))
       })
     }

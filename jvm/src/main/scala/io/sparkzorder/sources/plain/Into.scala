@@ -40,9 +40,8 @@ private[plain] final class Into(
   private var isMarked = false
   // true when `_SUCCESS` may be there: the write of a file may fail after the file was made
   private var mayBeMarked = false
-  private lazy val directory = {
+  private lazy val directory =
     new IntoDirectory(PathTarget(path, table.target.format).root(table.conf), table.conf)
-  }
 
   override def check(): Unit = {
     table.check()
