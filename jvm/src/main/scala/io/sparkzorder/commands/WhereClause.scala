@@ -68,10 +68,14 @@ private[sparkzorder] final class WhereClause(
       .foreach(m => refuse(s"it uses `$m`, which is not a column of the table"))
   }
 
-  /** @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_ON_PARTITIONS */
-  def requireOnPartitions(): Unit =
+  /**
+   * @param statement names the statement in the message
+   * @throws io.sparkzorder.errors.ZOrderException ZORDER_PREDICATE_NOT_ON_PARTITIONS
+   */
+  def requireOnPartitions(statement: String): Unit =
     if (dataColumns.nonEmpty) {
       throw ZOrderErrors.predicateNotOnPartitions(
+        statement,
         sql,
         dataColumns,
         target.name,

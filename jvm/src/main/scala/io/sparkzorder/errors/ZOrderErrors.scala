@@ -266,12 +266,14 @@ private[sparkzorder] object ZOrderErrors {
       Some(cause))
 
   def predicateNotOnPartitions(
+      statement: String,
       predicate: String,
       columns: Seq[String],
       target: String,
       partitionColumns: Seq[String]): ZOrderException =
     error(
       "ZORDER_PREDICATE_NOT_ON_PARTITIONS",
+      "statement" -> statement,
       "predicate" -> predicate,
       "columns" -> list(columns),
       "target" -> target,

@@ -200,15 +200,15 @@ private[sparkzorder] object IndexUpdate extends Logging {
 
   /** Paths of the hidden files of shadows that some runs have published. */
   private def shadowsOf(state: StateDirectory, records: Seq[Record]): Set[String] = {
-    val published = for (r <- records; run <- r.publishedRuns; c <- r.changes) yield run -> c.folder
-    if (published.isEmpty) Set.empty
+    if (records.forall(_.publishedRuns.isEmpty)) Set.empty
     else {
-      val isPublished = published.toSet
+      val shadows = TableLog.read(state).shadows
+      val isPublished = records.flatMap(shadows.publishedBy).toSet
       (for {
-        (_, r) <- TableLog.read(state).all
-        c <- r.changes if isPublished(r.run -> c.folder)
+        k <- shadows.all
+        c <- k.shadow if isPublished(k.record.run -> c.folder)
         a <- c.added
-      } yield c.path(Shadows.placeOf(r.run, a))).toSet
+      } yield c.path(Shadows.placeOf(k.record.run, a))).toSet
     }
   }
 

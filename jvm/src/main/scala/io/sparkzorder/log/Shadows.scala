@@ -3,6 +3,8 @@
 
 package io.sparkzorder.log
 
+import scala.collection.mutable
+
 import org.apache.hadoop.fs.Path
 
 /**
@@ -49,16 +51,34 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
 
   private lazy val published: Set[(String, String)] = {
     val runs = new Runs(readable.map(k => k.number -> k.record))
-    for {
-      (_, r) <- runs.inForce.toSet[(Long, Record)]
-      run <- r.publishedRuns
-      c <- r.changes
-    } yield run -> c.folder
+    val inForce = runs.inForce.map(_._1).toSet
+    readable.filter(k => inForce(k.number)).flatMap { k =>
+      // a checkpoint may have left out the names of the files
+      if (k.isReduced)
+        for (run <- k.record.publishedRuns; c <- k.record.changes) yield run -> c.folder
+      else publishedBy(k.record)
+    }.toSet
   }
 
+  private lazy val steps: Map[String, Seq[Step]] =
+    all.flatMap(k => k.shadow.map(c => Step(k, c, underWay = false))).groupBy(_.change.folder)
+
   /**
-   * True if the hidden files of a shadow have got visible names in a folder, or are about to get them: a later run of
-   * PUBLISH LAYOUT, which is in force, names the shadow.
+   * The shadows that a run of PUBLISH LAYOUT has published, each with the folder. The run may have changed a folder in
+   * which one of its shadows was inert, and stays hidden. So the names of the new files tell which shadows these were.
+   */
+  def publishedBy(record: Record): Set[(String, String)] =
+    if (record.publishedRuns.isEmpty) Set.empty
+    else {
+      (for {
+        c <- record.changes
+        run <- Shadows.runsOf(steps.getOrElse(c.folder, Nil), c.added.map(_.name))
+      } yield run -> c.folder).toSet
+    }
+
+  /**
+   * True if the hidden files of a shadow have got visible names in a folder, or are about to get them, by a later run
+   * of PUBLISH LAYOUT, which is in force.
    */
   def isPublished(run: String, folder: String): Boolean = published.contains(run -> folder)
 
@@ -89,4 +109,21 @@ private[sparkzorder] object Shadows {
 
   /** The path of a hidden file of a shadow, relative to its folder. */
   def placeOf(run: String, a: Added): String = s"${RunFolder.directory(run)}/${a.staged}"
+
+  /**
+   * The runs whose steps led to some files of a folder: the steps that added the files, and all earlier steps that
+   * added an input of these steps.
+   *
+   * @param steps in the order of their record numbers
+   * @param names the final names of the files
+   */
+  def runsOf(steps: Seq[Step], names: Iterable[String]): Set[String] = {
+    val wanted = mutable.Set.empty[String] ++ names
+    steps.reverse.flatMap { step =>
+      if (step.change.added.exists(a => wanted(a.name))) {
+        wanted ++= step.change.replaced.map(_.name)
+        Some(step.known.record.run)
+      } else None
+    }.toSet
+  }
 }

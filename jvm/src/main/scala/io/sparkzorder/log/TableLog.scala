@@ -60,7 +60,13 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
    * The records of the runs in force that have columns, newest first. The first states the present layout: a run
    * without columns (a compaction) keeps the layout.
    */
-  def layouts: Seq[Record] = inForce.map(_._2).filter(_.columns.nonEmpty)
+  def layouts: Seq[Record] = runs.layouts
+
+  /** [[layouts]] as they are when one more run is undone. */
+  def layoutsWithout(run: String): Seq[Record] = {
+    val undo = Record.marker(Record.Undo, "", "").copy(undone = Some(run))
+    new Runs(all :+ (last + 1 -> undo), seen.pendingRuns).layouts
+  }
 
   /** The runs that are committed and not published everywhere. */
   lazy val unfinished: Seq[(Long, Record)] =
@@ -70,6 +76,9 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
   def commitOf(run: String): Option[Long] = runs.commitOf(run)
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
+
+  /** True for a file of a shadow that PUBLISH LAYOUT has moved out of its hidden directory, for good. */
+  def isMoved(folder: String, name: String): Boolean = runs.isMoved(folder, name)
 
   /** True for a run that a record abandons: the replaced files are, or will be, files of the table again. */
   def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
@@ -107,6 +116,21 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
       s.known.number -> s.change)
     (settled ++ pending.getOrElse(folder, Nil)).sortBy(_._1).map(_._2)
   }
+
+  /**
+   * The changes of [[changesOf]], also those of the name that the folder had before another program moved it.
+   *
+   * @param files the names of files in the folder. The name of a new file has the id of its run, so it tells
+   *   which change has made it
+   */
+  private[sparkzorder] def changesTo(folder: String, files: Set[String]): Seq[FolderChange] =
+    changesOf(folder) match {
+      case Seq() =>
+        val moved = (settledChanges ++ pending.values.flatten).map(_._2)
+          .filter(_.added.exists(a => files(a.name))).map(_.folder)
+        moved.distinct.flatMap(changesOf)
+      case changes => changes
+    }
 
   private lazy val pending: Map[String, Seq[(Long, FolderChange)]] =
     seen.pending.flatMap(o => o.known.changes.map(o.known.number -> _)).groupBy(_._2.folder)
@@ -199,13 +223,41 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)], pending: Set[Str
   private val undone: Set[String] =
     all.map(_._2).filterNot(r => abandoned(r.run) && pending(r.run)).flatMap(_.undone).toSet
 
-  def isUndone(run: String): Boolean = undone(run)
+  private val publishes = all.map(_._2).filter(_.publishedRuns.nonEmpty)
+
+  private lazy val moved: Set[(String, String)] = filesOf(publishes)
+
+  /**
+   * The shadows that were taken back together with the PUBLISH LAYOUT of their files: an UNDO or ABANDON of that run
+   * does not put the files back into the directories of the shadows. In each folder of such a shadow a file is missing.
+   */
+  private lazy val takenBack: Set[String] = {
+    // of two that published one shadow in different folders, one may be undone
+    val ended = publishes.filter(r => undone(r.run) || abandoned(r.run))
+    if (ended.isEmpty) Set.empty
+    else {
+      // VACUUM may have removed the files of a shadow that a later, published shadow has replaced
+      val files = filesOf(ended ++ all.map(_._2).filter(_.kind == Record.Expired))
+      val runs = ended.flatMap(_.publishedRuns).toSet
+      def isGone(c: FolderChange) = c.added.exists(a => files(c.folder -> a.name))
+      all.map(_._2).filter(r => r.makesShadow && runs(r.run) && r.changes.nonEmpty)
+        .filter(_.changes.forall(isGone)).map(_.run).toSet
+    }
+  }
+
+  private def filesOf(records: Seq[Record]): Set[(String, String)] =
+    (for (r <- records; c <- r.changes; a <- c.added) yield c.folder -> a.name).toSet
+
+  def isMoved(folder: String, name: String): Boolean = moved(folder -> name)
+  def isUndone(run: String): Boolean = undone(run) || takenBack(run)
   def isAbandoned(run: String): Boolean = abandoned(run)
 
   /** The OPTIMIZE runs that are neither undone nor abandoned, newest first. */
   def inForce: Seq[(Long, Record)] = all.reverse.filter { case (_, r) =>
-    r.kind == Record.Optimize && !undone(r.run) && !abandoned(r.run)
+    r.kind == Record.Optimize && !isUndone(r.run) && !abandoned(r.run)
   }
+
+  def layouts: Seq[Record] = inForce.map(_._2).filter(_.columns.nonEmpty)
 
   // clean-up asks for each of perhaps thousands of runs; of two records of one run, the first counts
   private lazy val commits: Map[String, Long] =

@@ -73,19 +73,9 @@ private[sparkzorder] final class FolderShadow(
     attempt(Set.empty)
   }
 
-  /**
-   * The runs whose steps led to these files: the steps that added the files, and all earlier steps that
-   * added an input of these steps.
-   */
-  def runsOf(files: Map[String, ShadowedFile]): Set[String] = {
-    val wanted = mutable.Set.empty[String] ++ files.values.flatMap(_.shadow.map(_._2.name))
-    steps.reverse.flatMap { step =>
-      if (step.change.added.exists(a => wanted(a.name))) {
-        wanted ++= step.change.replaced.map(_.name)
-        Some(step.known.record.run)
-      } else None
-    }.toSet
-  }
+  /** See [[Shadows.runsOf]]. */
+  def runsOf(files: Map[String, ShadowedFile]): Set[String] =
+    Shadows.runsOf(steps, files.values.flatMap(_.shadow.map(_._2.name)))
 
   private def holds(files: collection.Map[String, ShadowedFile], r: Replaced): Boolean =
     files.get(r.name).exists {
@@ -144,18 +134,21 @@ private[sparkzorder] object Shadowed {
     } yield ShadowedFolder(name, replaced, added, shadow.runsOf(result))
   }
 
-  /** The runs whose shadows are inert somewhere, each with the first file that was changed or removed. */
+  /**
+   * The runs whose shadows are inert somewhere, each with the first file that was changed or removed. Where a shadow is
+   * published, the files that it stood for are hidden, and it is not inert.
+   */
   def inert(
       state: StateDirectory,
       shadows: Shadows,
       visible: => TableFiles): Map[String, String] =
     if (shadows.isEmpty) Map.empty
     else {
-      byFolder(state, shadows, visible).reverse.flatMap { case (_, steps, files) =>
+      byFolder(state, shadows, visible).reverse.flatMap { case (name, steps, files) =>
         val statuses = files.map { case (n, f) => n -> f.status }
-        new FolderShadow(steps, (_, _) => true).inert(statuses).map { case (step, file) =>
-          step.known.record.run -> step.change.path(file)
-        }
+        val found = new FolderShadow(steps, (_, _) => true).inert(statuses)
+          .map { case (step, file) => step.known.record.run -> step.change.path(file) }
+        found.filterNot { case (run, _) => shadows.isPublished(run, name) }
       }.toMap
     }
 

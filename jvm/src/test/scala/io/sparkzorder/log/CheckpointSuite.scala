@@ -337,11 +337,11 @@ class CheckpointSuite extends CheckpointTestBase {
         mode = Record.Shadow,
         changes = Seq("p=1", "p=2").map(exchangeIn(_, "a", "s1", retained = "")))
       val publish = optimize(2).copy(
-        changes = shadow.changes.map(c => exchangeIn(c.folder, "a", "s2")),
+        changes = shadow.changes.map(c => exchangeIn(c.folder, "a", "s1")),
         published = Seq(shadow.run))
       val later = (3L to 30L).map(n => n -> optimize(n, "p=1")).updated(
         0,
-        3L -> optimize(3).copy(changes = Seq("p=1", "p=2").map(exchangeIn(_, "s2", "f3"))))
+        3L -> optimize(3).copy(changes = Seq("p=1", "p=2").map(exchangeIn(_, "s1", "f3"))))
       new Intents(state).write(Intent(shadow.run, Seq("p=1", "p=2")))
       published(dir, Seq(1L -> shadow, 2L -> publish) ++ later)
       if (hasConflict) put(commits(dir), "_2_conflict", "")

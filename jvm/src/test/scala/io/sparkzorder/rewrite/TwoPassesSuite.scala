@@ -440,6 +440,35 @@ class TwoPassesSuite extends TwoPassesTestBase with Eventually {
     }
   }
 
+  test("PUBLISH LAYOUT between the passes of two partitions, and FULL goes on with both plans") {
+    withTableDir { dir =>
+      write(rows("uniform", n = 600, files = 4).selectExpr("*", "id % 2 p"), dir, "p")
+      val expected = bag(read(dir))
+      val ofFolder = dataFiles(dir).map(_.length).sum / 2
+      val sizes = Sizes(ofFolder / 4, ofFolder / 2 + 100)
+      withSQLConf("spark.zorder.publish" -> "shadow") {
+        killedAfter(dir, 5)(run(dir, sizes))
+      }
+      val (dealt, done) = (ofPlan(dir, Record.Dealt), ofPlan(dir, Record.Final))
+      assert(dealt.map(_.plan).distinct.size === 2 && done.size === 1)
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      assert(visible(dir) === expected && bag(read(dir)) === expected)
+      val finished = done.flatMap(_.added.map(_.name))
+      withSQLConf("spark.zorder.publish" -> "rename") {
+        for (full <- Seq("", "FULL")) {
+          val dry = s"OPTIMIZE ${faulty(dir)} $full ZORDER BY (a, b) ${sizes.options} DRY RUN"
+          val reason = sql(dry).head().getAs[String]("reason")
+          assert(reason.contains("goes on with the second pass"))
+        }
+        run(dir, sizes, "FULL ZORDER BY (a, b)")
+        // the region that was done before stays as it is
+        assert(finished.forall(dataFiles(dir).map(_.name).contains))
+        checkClean(dir, expected)
+        assert(metric(run(dir, sizes), "numBatches") === 0 && plansOf(dir) === Nil)
+      }
+    }
+  }
+
   test(
     "beside the files: an input is overwritten, removed or added between the passes; UNDO; a new layout",
     Slow) {

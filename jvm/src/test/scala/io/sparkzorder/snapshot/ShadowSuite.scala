@@ -418,6 +418,7 @@ class ShadowSuite extends OptimizeTestBase {
       val hiddenFiles = hidden(dir, "_new_").size
       val some = sql(s"PUBLISH LAYOUT '$dir' WHERE p = 1").head()
       assert(some.getAs[Long]("filesRemoved") === 3)
+      assert(statuses(dir) === Seq("published", "shadow"))
       assert(visible(dir) === rows)
       assert(!filesRead(read(dir)).exists(f => f.contains("/p=1/") && f.contains("/_zorder_")))
       val rest = sql(s"PUBLISH LAYOUT '$dir'").head()
@@ -428,6 +429,89 @@ class ShadowSuite extends OptimizeTestBase {
       assert(dataFiles(dir).size === hiddenFiles)
       checkState(dir)
       assert(statuses(dir) === Seq("published", "published", "published"))
+    }
+  }
+
+  test("PUBLISH LAYOUT leaves a shadow that is inert in one folder there: history, and VACUUM in two steps") {
+    withTableDir { dir =>
+      write(shuffled(400, 2).selectExpr("*", "id % 2 p"), dir, "p")
+      val statement = s"OPTIMIZE '$dir' ZORDER BY (a, b) " +
+        s"OPTIONS ($Shadow, ${sizeFor(dir, 4)}, 'retention' '0h')"
+      sql(statement).collect()
+      val inert = hidden(new File(dir, "p=1"), "_new_")
+      val gone = dataFiles(dir).find(_.folder == "p=1").get.name
+      assert(new File(dir, s"p=1/$gone").delete())
+      // a second shadow, of this folder only, is published together with what is in force of the first one
+      assert(metric(sql(statement).head(), "numFilesRemoved") === 1)
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      assert(statuses(dir).take(2) === Seq("published", "published"))
+      def first = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().minBy(_.getAs[Long]("number"))
+      assert(first.getAs[String]("status") === s"inert: p=1/$gone was changed or removed")
+      assert(first.getAs[Long]("retainedBytes") === inert.map(_.length).sum)
+      def vacuum(more: String) = sql(s"VACUUM LAYOUT '$dir' $more").collect().toSeq
+        .filter(_.getAs[String]("path").endsWith(inert.head.getParentFile.getName))
+        .map(r => (r.getAs[Long]("files"), r.getAs[Boolean]("removed")))
+      // rows that somebody has deleted do not stay in hidden files for ever
+      assert(vacuum("DRY RUN") === Seq((inert.size, false)))
+      assert(vacuum("") === Seq((inert.size, false)))
+      assert(inert.forall(_.exists))
+      assert(vacuum("") === Seq((inert.size, true)))
+      assert(!inert.exists(_.exists))
+      assert(first.getAs[Long]("retainedBytes") === 0)
+      assert(vacuum("") === Nil)
+      // the layout of the other folder is not given up with these files
+      assert(!statuses(dir).contains("abandoned"))
+      sameRows(dir)
+    }
+  }
+
+  test("UNDO of PUBLISH LAYOUT takes back the shadow, too: history, columns and a second UNDO") {
+    withTableDir { dir =>
+      write(shuffled(400, 2), dir)
+      sql(s"OPTIMIZE '$dir' ZORDER BY (b) OPTIONS (${sizeFor(dir, 4)})").collect()
+      val before = userFiles(dir)
+      zorder(dir, 4)
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(userFiles(dir) === before && !isShadowed(dir))
+      val history = sql(s"SHOW LAYOUT HISTORY '$dir'").collect().toSeq
+      def column[T](name: String) = history.map(_.getAs[T](name))
+      assert(column[String]("status") === Seq("published", "undone", "undone", "published"))
+      assert(column[Boolean]("undoPossible") === Seq(false, false, false, true))
+      assert(column[Long]("retainedBytes")(2) === 0)
+      assert(column[Seq[String]]("columns").head === Seq("b"))
+      // nothing is left of the shadow, so the run before it is next
+      val second = sql(s"UNDO LAYOUT '$dir'").head()
+      assert(second.getAs[String]("runUndone") === history.last.getAs[String]("run"))
+      sameRows(dir)
+      fails("ZORDER_NOTHING_TO_UNDO")(sql(s"UNDO LAYOUT '$dir'").collect())
+    }
+  }
+
+  test("UNDO of PUBLISH LAYOUT leaves a shadow in force where its files have not moved", Slow) {
+    withTableDir { dir =>
+      write(shuffled(900, 3).selectExpr("*", "id % 2 p"), dir, "p")
+      zorder(dir, 6)
+      sql(s"PUBLISH LAYOUT '$dir' WHERE p = 1").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(statuses(dir) === Seq("published", "undone", "shadow") && isShadowed(dir))
+      assert(sql(s"UNDO LAYOUT '$dir'").head().getAs[Long]("filesAdded") === 6)
+      assert(!isShadowed(dir))
+      sameRows(dir)
+    }
+    // the first shadow counts again if the second one, which has replaced all its files, is published and undone
+    withTableDir { dir =>
+      write(shuffled(900, 3), dir)
+      zorder(dir, 4)
+      write(shuffled(300, 2).selectExpr("id + 10000 id", "a", "b", "s"), dir)
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY (a, b) OPTIONS ($Shadow, ${sizeFor(dir, 5)})").collect()
+      sql(s"PUBLISH LAYOUT '$dir'").collect()
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(statuses(dir) === Seq("published", "undone", "undone", "shadow") && isShadowed(dir))
+      sameRows(dir)
+      sql(s"UNDO LAYOUT '$dir'").collect()
+      assert(!isShadowed(dir))
+      sameRows(dir)
     }
   }
 
@@ -445,7 +529,7 @@ class ShadowSuite extends OptimizeTestBase {
       sql(s"UNDO LAYOUT '$dir'").collect()
       assert(visible(dir) === rows)
       sameRows(dir)
-      fails("ZORDER_PREDICATE_NOT_ON_PARTITIONS")(
+      fails("ZORDER_PREDICATE_NOT_ON_PARTITIONS", "PUBLISH LAYOUT")(
         sql(s"PUBLISH LAYOUT '$dir' WHERE a = 1").collect())
     }
   }

@@ -75,23 +75,28 @@ private[sparkzorder] final class HistoryRows(
   private def shadowRow(number: Long, r: Record, isNext: Boolean): Row = {
     val isAbandoned = log.isAbandoned(r.run)
     val isPublished = !isAbandoned && unpublished(r).isEmpty
-    val problem = if (isAbandoned || isPublished) None else inert.get(r.run)
+    val isUndone = log.isUndone(r.run)
+    val problem = if (isAbandoned || isPublished || isUndone) None else inert.get(r.run)
     val status =
       if (isAbandoned) "abandoned"
       else if (isPublished) "published"
+      else if (isUndone) "undone"
       else problem.fold("shadow")(file => s"inert: $file was changed or removed")
     row(number, r, status, isNext, hiddenBytes(r), None)
   }
 
   /**
    * The bytes of the hidden files of a shadow, by the lengths in the record. If the intent of the run is gone, a
-   * clean-up has removed its hidden files. Files whose deletion a record announces do not count.
+   * clean-up has removed its hidden files. Files whose deletion a record announces do not count, nor files that PUBLISH
+   * LAYOUT has moved.
    */
   private def hiddenBytes(r: Record): Long =
     if (!withIntent(r.run)) 0L
     else {
       unpublished(r).flatMap(c =>
-        c.added.filterNot(a => log.shadows.isExpired(r.run, c.folder, a.name)).map(_.length)).sum
+        c.added.filterNot(a =>
+          log.shadows.isExpired(r.run, c.folder, a.name) || log.isMoved(c.folder, a.name))
+          .map(_.length)).sum
     }
 
   /** The changes of a shadow in those folders in which PUBLISH LAYOUT has not given its files visible names. */

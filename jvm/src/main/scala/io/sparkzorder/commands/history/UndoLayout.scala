@@ -242,7 +242,7 @@ private[sparkzorder] final class UndoExecutor(session: Session, target: Target) 
       runId,
       System.currentTimeMillis(),
       user,
-      log.layouts.find(_.run != undone.run).fold(Seq.empty[String])(_.columns),
+      log.layoutsWithout(undone.run).headOption.fold(Seq.empty[String])(_.columns),
       retainMs,
       undo.changes(rows),
       undone = Some(undone.run),

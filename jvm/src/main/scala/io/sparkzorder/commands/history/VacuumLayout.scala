@@ -232,8 +232,10 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
       val sinceMs: Long) {
     def path: Path =
       if (unused.size == 1) unused.head.directory else state.intent(record.run)
-    // if no later shadow replaces this one, the marker ends the whole shadow
-    private lazy val isAbandoned = isAll && unused.nonEmpty && replacing(record).isEmpty
+    // If no later shadow replaces this one, the marker ends the whole shadow. If the shadow is published somewhere, its
+    // record still tells how the files there are laid out, and the marker names the files of the other folders.
+    private lazy val isAbandoned =
+      isAll && unused.nonEmpty && !isOver(record) && replacing(record).isEmpty
     def files: Long = unused.map(_.files.size.toLong).sum
     def bytes: Long = unused.flatMap(_.files).map(_.getLen).sum
 
@@ -258,7 +260,7 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
         Directories.removeEmpty(state.fs, u.directory)
         all.forall(identity)
       }.forall(identity)
-      if (isGone && (isAbandoned || isAll && isOver(record))) new Intents(state).remove(record.run)
+      if (isGone && isAll && (isAbandoned || isOver(record))) new Intents(state).remove(record.run)
       isGone
     }
 
@@ -266,7 +268,10 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
      * Commits the record that announces the deletion, if such a record is needed. False if other statements have
      * committed records since the files were found to be unused: the files may be in use now.
      */
-    private def announce(): Boolean = isOver(record) || unused.isEmpty || {
+    private def announce(): Boolean =
+      shadows.abandonOf(record.run).isDefined || unused.isEmpty || commitMarker()
+
+    private def commitMarker(): Boolean = {
       val marker =
         if (isAbandoned) Record.marker(Record.Abandon, record.run, user)
         else Record.marker(Record.Expired, record.run, user).copy(
@@ -290,10 +295,13 @@ private[history] final class ShadowCleanup(table: TableState, user: String) {
     }
   }
 
-  /** True for a shadow that cannot come into force again, whatever happens to the visible files. */
+  /**
+   * True for a shadow that is abandoned, or published somewhere, or was taken back with what was published: its intent
+   * goes with the last of its hidden files.
+   */
   private def isOver(record: Record): Boolean =
-    shadows.abandonOf(record.run).isDefined ||
-      record.changes.forall(c => shadows.isPublished(record.run, c.folder))
+    shadows.abandonOf(record.run).isDefined || log.isUndone(record.run) ||
+      record.changes.exists(c => shadows.isPublished(record.run, c.folder))
 
   /** @param hours the retention, instead of that of each run */
   def expired(hours: Option[Long], nowMs: Long): Seq[UnusedShadow] = {

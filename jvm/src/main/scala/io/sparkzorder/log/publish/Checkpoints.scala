@@ -106,7 +106,7 @@ private[sparkzorder] final class Checkpoints(
    *   - Its run met a conflict.
    *   - Its run has an intent, so the run still keeps files.
    *   - It is the newest OPTIMIZE in force, which UNDO needs.
-   *   - It makes a shadow, or lets files of a shadow expire, and the shadow is in force.
+   *   - It makes a shadow, publishes a shadow, or lets files of a shadow expire, and the shadow is in force.
    *   - It aborted a run less than [[Checkpoints.AbortMs]] ago. The process of that run may still be at work. It
    *     finds the record before it commits.
    */
@@ -118,6 +118,7 @@ private[sparkzorder] final class Checkpoints(
     e =>
       e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||
         ((e.record.makesShadow || e.record.kind == Record.Expired) && shadows(e.record.run)) ||
+        e.record.publishedRuns.exists(shadows) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
   }
 

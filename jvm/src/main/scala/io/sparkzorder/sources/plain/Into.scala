@@ -28,11 +28,11 @@ import io.sparkzorder.write.IntoPlaces
  * Writes a copy of the table, or of the partitions that WHERE chooses, into an empty directory. The table does not
  * change.
  *
- * @param path the directory as the statement names it
+ * @param named the directory as the statement names it
  */
 private[plain] final class Into(
     table: TableState,
-    override val path: String,
+    named: String,
     recovery: Recovery)
     extends PlainCommitter {
   private val runIds = mutable.ArrayBuffer.empty[String]
@@ -41,7 +41,9 @@ private[plain] final class Into(
   // true when `_SUCCESS` may be there: the write of a file may fail after the file was made
   private var mayBeMarked = false
   private lazy val directory =
-    new IntoDirectory(PathTarget(path, table.target.format).root(table.conf), table.conf)
+    new IntoDirectory(PathTarget(named, table.target.format).root(table.conf), table.conf)
+
+  override def path: String = directory.root.toString
 
   override def check(): Unit = {
     table.check()
@@ -58,7 +60,7 @@ private[plain] final class Into(
   // With a WHERE on data columns, the copy would have all rows of the files that may hold a matching row. That is
   // neither the table nor the set of matching rows.
   override def checkWhere(where: WhereClause, files: TableFiles): Unit =
-    where.requireOnPartitions()
+    where.requireOnPartitions("OPTIMIZE ... INTO")
 
   override def checkListed(files: TableFiles): Unit = {
     files.outside.headOption.foreach { o =>
@@ -168,6 +170,8 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
 
   // true if this statement has made the directory
   private var isMade = false
+  // true while the claim is that of this statement
+  private var isHeld = false
 
   /**
    * Takes the directory for one statement. If two statements wrote at once, readers would see every row
@@ -183,6 +187,7 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     if (!ExclusiveFile.create(fs, claimed, runId, runId.getBytes(UTF_8), conf)) {
       throw ZOrderErrors.targetNotEmpty(root.toString, claimed.getName)
     }
+    isHeld = true
     // another statement may have filled the directory, and have released it, since it was found to be empty
     foreign(Set(runId)).foreach { name =>
       release()
@@ -190,7 +195,11 @@ private[plain] final class IntoDirectory(val root: Path, conf: Configuration) {
     }
   }
 
-  def release(): Unit = fs.delete(claimed, false)
+  /** Removes the claim of this statement. Afterwards another statement may have claimed the directory. */
+  def release(): Unit = if (isHeld) {
+    fs.delete(claimed, false)
+    isHeld = false
+  }
 
   /** Releases the directory after a failure, and removes the directory if this statement has made it. */
   def giveUp(): Unit = {

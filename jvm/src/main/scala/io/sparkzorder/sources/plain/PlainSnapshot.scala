@@ -47,7 +47,8 @@ private[plain] final class PlainSnapshot(
   def conf: Configuration = table.conf
 
   /**
-   * How new files are written; None if there is no input file. Lazy, because AUTO writes no file.
+   * How new files are written; None if there is no input file. Lazy, because AUTO also makes a snapshot to sample the
+   * table, and writes no file by it.
    *
    * @throws io.sparkzorder.errors.ZOrderException for types that cannot be written back as they are,
    *   and for ordering columns of which the new files would not have bounds
@@ -272,6 +273,8 @@ private final class RunsOfFiles(
   private val folderNames: Map[Folder, String] =
     listed.folders.map(f => f -> Paths.relative(listed.root, f.path)).toMap
 
+  // Of two records with one file, the earlier counts: that of the shadow. PUBLISH LAYOUT has only moved the file, and
+  // its record has room for one layout and one plan, although it may publish several shadows.
   private val made: Map[(String, String), MadeFile] =
     (for {
       (number, record) <- records
@@ -282,7 +285,7 @@ private final class RunsOfFiles(
       number,
       record,
       file.length,
-      file.region)).toMap
+      file.region)).reverse.toMap
 
   def runOf(file: DataFile): Option[MadeFile] = {
     val folder = folderNames(file.folder)

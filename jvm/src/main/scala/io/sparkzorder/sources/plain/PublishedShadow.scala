@@ -62,7 +62,7 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
     WhereClause.check(w, name)
     val resolver = table.user.sessionState.conf.resolver
     val clause = new WhereClause(w, table.target, files.partitionSchema, resolver)
-    clause.requireOnPartitions()
+    clause.requireOnPartitions("PUBLISH LAYOUT")
     clause
   }
 
@@ -133,10 +133,11 @@ private[sparkzorder] final class PublishedShadow(table: TableState, where: Optio
       moves: Seq[Move],
       run: String): Record = {
     val runs = folders.flatMap(_.runs).toSet
-    val layout = before.inForce.map(_._2).filter(r => runs(r.run))
+    val layout = before.all.reverse.map(_._2).filter(r => r.makesShadow && runs(r.run))
     val newest = layout.find(_.columns.nonEmpty).getOrElse(layout.head)
     val byFolder = moves.groupBy(_.folder.folder)
-    // files of a first pass still need the second pass
+    // Files of a first pass still need the second pass. `RunsOfFiles` reads from the record of the shadow of which plan
+    // and pass each file is, and its layout. What this record tells counts only if that record is gone.
     val plan = moves.filter(_.added.region > 0).flatMap(_.shadow.planId).distinct match {
       case Seq(one) => Some(one)
       case _ => None

@@ -105,6 +105,11 @@ class OptimizeIntoSuite extends FaultyTables {
       assert(losing.delete() && other.delete())
       first.release()
       second.requireEmpty()
+      // the first statement fails after it has released the directory
+      second.claim("2")
+      first.giveUp()
+      assert(new File(base, s"copy/${IntoDirectory.Claim}").exists())
+      second.release()
 
       // the first statement has ended before the second one claims the directory
       val complete = new File(base, "copy/part-00000-1-c000.parquet")
