@@ -42,6 +42,8 @@ private final class CommittedOverlay(
     showsNames: Boolean) {
   private lazy val session = settings.session
   private lazy val options = CaseInsensitiveMap(relation.options)
+  private lazy val lostRuns =
+    new LostRuns(delegate.rootPaths.map(roots.qualified), settings.hadoop)
 
   private def isBucketed: Boolean =
     relation.bucketSpec.isDefined && session.sessionState.conf.bucketingEnabled
@@ -78,8 +80,8 @@ private final class CommittedOverlay(
     })
     // the files must be listed before the records are read: see Snapshot
     val held = execution.fold(HeldListing.of(index))(_.held(index))
-    val listed =
-      ScanListing.of(held, held.chosen(held.partitions.partitionColumns, partitionFilters))
+    val chosen = held.chosen(held.partitions.partitionColumns, partitionFilters)
+    val listed = ScanListing.of(held, chosen)
     val logs = roots.states(index).flatMap(s => CommittedOverlay.logOf(s).map(s -> _))
     val changed = logs.foldLeft(listed) { case (files, (state, log)) =>
       val upTo = execution.map(_.newestOf(state.root, log.last))
@@ -102,6 +104,7 @@ private final class CommittedOverlay(
       }
     }
     execution.foreach(_.recordsAreRead())
+    lostRuns.check(held.tokensIn(chosen), logs.map(_._2))
     if ((changed ne listed) && isBucketed) {
       throw ZOrderErrors.bucketsUnknown(delegate.rootPaths.mkString(", "))
     }
@@ -271,7 +274,7 @@ private final class OverlaidListing(
             changed.contains(f.getPath.getParent))))
       }
       Some(kept ++ changed.flatMap { case (folder, now) =>
-        lazy val changes = log.changesOf(Paths.relative(state.root, folder))
+        lazy val changes = log.changesTo(Paths.relative(state.root, folder), now.keySet)
         directory(folder, selected.of(folder, changes, files(folder).getOrElse(Map.empty), now))
       })
     }

@@ -36,6 +36,7 @@ import org.apache.spark.sql.types.StructType
 import io.sparkzorder.index.ListedEntries
 import io.sparkzorder.log.{FolderListing, StateDirectory, TableLog}
 import io.sparkzorder.skipping.predicate.EntryPruner
+import io.sparkzorder.table.TokenFile
 import io.sparkzorder.util.WeakIdentityMap
 
 /**
@@ -104,6 +105,20 @@ private[skipping] final class HeldListing private (
     val passes = PartitionFilters.test(columns, filters)
     directories.indices.filter(i => passes.forall(_(directories(i).values))).toArray
   }
+
+  private lazy val tokens: Seq[(Int, Path)] = for {
+    i <- directories.indices
+    file <- directories(i).files
+    if TokenFile.isOne(file.getPath.getName)
+  } yield i -> file.getPath
+
+  /** The tokens of runs in some directories: the listing was made while these runs were being published. */
+  def tokensIn(chosen: Array[Int]): Seq[Path] =
+    if (tokens.isEmpty) Nil
+    else {
+      val positions = chosen.toSet
+      tokens.collect { case (i, token) if positions(i) => token }
+    }
 
   private val byIndex = new ConcurrentHashMap[AnyRef, ListedEntries]
 

@@ -4,6 +4,7 @@
 package io.sparkzorder.skipping.scan
 
 import java.io.File
+import java.nio.file.Files
 import java.time.Instant
 
 import org.scalatest.tagobjects.Slow
@@ -96,6 +97,20 @@ class OverlayReadSuite extends OverlayTestBase {
       assert(one._2.size === 40)
       sql(s"OPTIMIZE '${plain(dir)}' FULL ZORDER BY (b)").collect()
       fails("ZORDER_LISTING_INCOMPLETE")(unplanned(one._1).collect())
+    }
+  }
+
+  test("a read that selects files by names, in a partition that was renamed during a run") {
+    withTableDir { dir =>
+      write(parted(240, 4), dir, "p")
+      val schema = read(dir).schema
+      assert(killedAt(0, dir))
+      Files.move(new File(dir, "p=1").toPath, new File(dir, "p=7").toPath)
+      def some(where: String) = spark.read.option("pathGlobFilter", "part-0000[01]*").schema(schema)
+        .parquet(plain(dir)).where(where)
+      for (p <- Seq(0, 7)) {
+        fails("ZORDER_LISTING_INCOMPLETE", "names or times")(some(s"p = $p").collect())
+      }
     }
   }
 
