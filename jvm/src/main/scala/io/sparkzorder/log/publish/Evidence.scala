@@ -71,13 +71,19 @@ private[log] final class Evidence(
     // A checkpoint lists a replaced file under every run whose files now have some of its rows, so the
     // files of all these runs must be proven.
     def isReplaced = {
-      val later = replacedBy.getOrElse((recorded, a.name, a.length), Nil).filter(_._1 > number)
+      def laterIn(folder: String) =
+        replacedBy.getOrElse((folder, a.name, a.length), Nil).filter(_._1 > number)
+      // a run that came after a move of the folder has recorded the new name of the folder
+      val later = laterIn(recorded) match {
+        case Seq() if Evidence.isUnique(a.name) => laterIn(folder)
+        case known => known
+      }
       val files = for {
         (n, change) <- later.toList
         file <- change.added
-      } yield file -> n
+      } yield (change.folder, file, n)
       if (later.isEmpty) done(false)
-      else forall(files) { case (file, n) => isProven(folder, recorded, file, n) }
+      else forall(files) { case (in, file, n) => isProven(folder, in, file, n) }
     }
     seen.get(key) match {
       case Some(known) => done(known)
@@ -100,6 +106,13 @@ private[log] final class Evidence(
 }
 
 private[log] object Evidence {
+  private val Uuid = raw"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}".r
+
+  /**
+   * True for a name with the id of a run or of a job of Spark. Other names, such as `data.parquet`, may be written
+   * again and again, in any folder.
+   */
+  private def isUnique(name: String): Boolean = Uuid.findFirstIn(name).isDefined
 
   /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
   def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {

@@ -166,6 +166,20 @@ class MovedFoldersSuite extends FaultyTables with Steps {
     }
   }
 
+  test("the kept files of two runs go, and the partition was renamed between the runs") {
+    withTableDir { dir =>
+      write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
+      sql(statement(dir)).collect()
+      move(dir, "p=1", "p=7")
+      val expected = bag(read(dir))
+      sql(s"OPTIMIZE '$dir' FULL ZORDER BY b").collect()
+      val rows = sql(s"VACUUM LAYOUT '$dir' RETAIN 0 HOURS").collect()
+      assert(rows.length > 0 && rows.forall(_.getAs[Boolean]("removed")), rows.mkString("\n"))
+      assert(runDirectories(dir) === Nil)
+      assert(bag(read(dir)) === expected)
+    }
+  }
+
   test("the kept files of a partition that was renamed after the run are found by VACUUM") {
     withTableDir { dir =>
       write(shuffled(120, 1).selectExpr("*", "int(id % 3) p"), dir, "p")
