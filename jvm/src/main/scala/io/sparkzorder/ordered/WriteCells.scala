@@ -85,6 +85,11 @@ private[sparkzorder] final class CellsOfGrid(
   private val first: Array[Int] = placement.firstParts.toArray
   private val keyBits = placement.keyBits
 
+  // The lower bits of a place in which the positions on the curve differ. With up to three columns a position is
+  // shorter than `keyBits`, and a longer position was cut to `keyBits`.
+  private val positionBits = math.min(keyBits, CurveOfInput.bits(grid.columns.size))
+  private val fraction = math.min(CellsOfGrid.Fraction, positionBits)
+
   /** The number of a folder in `placement`. */
   def folder(path: UTF8String): Int = {
     val number = numbers.get(path)
@@ -103,15 +108,14 @@ private[sparkzorder] final class CellsOfGrid(
   private def unit(place: Long, own: Int): Int = {
     val cells = first(own + 1) - first(own)
     val cell = (place >>> keyBits) - first(own)
-    val within =
-      (place & ((1L << keyBits) - 1)) >>> math.max(0, keyBits - CellsOfGrid.Fraction)
-    val position = (cell << CellsOfGrid.Fraction) + within
-    math.min(units - 1L, position * units / (cells.toLong << CellsOfGrid.Fraction)).toInt
+    val within = (place & ((1L << positionBits) - 1)) >>> (positionBits - fraction)
+    val position = (cell << fraction) + within
+    math.min(units - 1L, position * units / (cells.toLong << fraction)).toInt
   }
 }
 
 private object CellsOfGrid {
-  // the number of upper bits of a position within a cell that decide about the partition
+  // at most so many upper bits of a position within a cell decide about the partition
   val Fraction = 20
 }
 
@@ -200,8 +204,9 @@ private[sparkzorder] object SetCellPartitionSize extends Rule[SparkPlan] {
  *
  * Spark's own rule joins partitions, too. But with the default of
  * `spark.sql.adaptive.coalescePartitions.parallelismFirst`, Spark keeps a task for each core, and each of these
- * tasks writes a small file. Spark also joins any neighbours, whereas this rule halves the cells until a part
- * fits into a file. The halves are those of the kd-tree, so each file is one box of the ordering columns.
+ * tasks writes a small file. Spark also joins neighbours without regard to the cuts. This rule halves the series of
+ * all cells again and again, until each part fits into a file. The halves follow the cuts of the kd-tree, so the rows
+ * of a part are as a rule one box of the ordering columns. [[JoinedCells]] may join two small neighbouring parts.
  */
 private[sparkzorder] object CoalesceWriteCells extends Rule[SparkPlan] {
   // The square root of 2. Up to this multiple of the target, a part is nearer to the target than its halves would
