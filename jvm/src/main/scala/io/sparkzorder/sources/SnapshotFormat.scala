@@ -97,6 +97,12 @@ private[sparkzorder] abstract class SnapshotFormat extends TableFormat with Logg
         s"a table of the format $format, which INTO does not take",
         "Leave INTO out.")
     }
+    if (statement.clauses.options.keys.exists(_.equalsIgnoreCase(Settings.Publish.key))) {
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        s"a table of the format $format, whose files are published by its own commits",
+        s"Leave ${Settings.Publish.key} out of OPTIONS.")
+    }
     statement.where.foreach(WhereClause.checkForFormat(_, name))
   }
 

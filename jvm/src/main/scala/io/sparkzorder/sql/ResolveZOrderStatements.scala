@@ -102,8 +102,10 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
     // the properties are tested before the table is opened, so that a table that is left to its format is not opened
-    if (isDelegated(format, r.table.properties.asScala.toMap)) None
-    else {
+    if (isDelegated(format, r.table.properties.asScala.toMap)) {
+      if (format == "delta") checkForDelta(s, fullName(r), isDelegated = true)
+      None
+    } else {
       opened(r, format).flatMap { f =>
         ownLayout(
           s,
@@ -128,8 +130,24 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     // Delta's own OPTIMIZE puts small files together if there are no columns
     def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
       format.lastLayout.isEmpty && declared.isEmpty
-    if (isDelegated(format.format, format.properties) || isPlain) None
-    else Some(command(s, FormatTable(format, ownStatement)))
+    val isLeft = isDelegated(format.format, format.properties)
+    if (isLeft || isPlain) {
+      if (format.format == "delta") checkForDelta(s, format.name, isLeft)
+      None
+    } else Some(command(s, FormatTable(format, ownStatement)))
+  }
+
+  /** Refuses clauses that Delta's own OPTIMIZE does not have. */
+  private def checkForDelta(s: OptimizeTable, name: String, isDelegated: Boolean): Unit = {
+    val c = s.clauses
+    if (c.into.isDefined || c.options.nonEmpty || c.dryRun) {
+      val way =
+        if (isDelegated) "set spark.zorder.formats.delta = own" else "name columns in ZORDER BY"
+      throw ZOrderErrors.unsupportedTable(
+        name,
+        "a Delta table that is left to Delta's own OPTIMIZE, which has no INTO, OPTIONS and DRY RUN",
+        s"Leave these clauses out, or $way.")
+    }
   }
 
   /** Our command for a directory that is a table of a format; None if such tables are left to the format. */
@@ -140,8 +158,10 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       ownStatement: String): Option[LogicalPlan] =
     // The properties of the table are in its metadata. If the settings of the session already leave the table to its
     // format, the metadata is not read.
-    if (isDelegated(format, Map.empty)) None
-    else openedPath(target, format).flatMap(ownLayout(s, _, ownStatement))
+    if (isDelegated(format, Map.empty)) {
+      if (format == "delta") checkForDelta(s, target.name, isDelegated = true)
+      None
+    } else openedPath(target, format).flatMap(ownLayout(s, _, ownStatement))
 
   private def openedPath(target: PathTarget, format: String): Option[SnapshotFormat] = {
     val name = s"$format.${quoteIdentifier(target.path)}"

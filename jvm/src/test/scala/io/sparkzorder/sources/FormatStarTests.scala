@@ -359,6 +359,7 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
 
   common("ranges that follow from functions of columns choose the files")(readsRanges(Seq(
     ("year(ts) = 2003", 5L, Seq("ts", "<= 200", ">= 200")),
+    ("CASE WHEN day = 500 THEN 'a' ELSE 'b' END = 'a'", 1L, Nil),
     // rows without a value
     ("coalesce(day, 77) = 77", Files.toLong, Nil))))
 
@@ -369,6 +370,8 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       ("coalesce(day, 0) = 77", 1L, Nil),
       ("abs(day - 800) < 5", 2L, Nil),
       ("day IN (5, 805, 1505)", 3L, Nil),
+      ("if(day < 100, 1, 0) = 1", 1L, Nil),
+      ("to_date(ts) IN (date'2003-03-01', date'1903-03-01')", 1L, Nil),
       // too many ranges
       ("month(ts) = 3", Files.toLong, Nil)))
     inConf(s"spark.zorder.skipping.$starFormat" -> "off") {
@@ -414,6 +417,14 @@ trait FormatStarTests extends FormatTestBase with AdaptiveSparkPlanHelper {
       assert(rows.head.getAs[Long]("files") === 16)
       assert(rows.head.getAs[Seq[String]]("columns") === Seq("day"))
       assert(rows.head.getAs[String]("reason") === "its values are known when the query runs")
+      for (condition <- Seq("day = 500", "day + 1 = 501")) {
+        val own = sql(s"SHOW SKIPPING FOR SELECT * FROM $fact WHERE $condition").collect()
+          .filter(_.getAs[String]("predicate").endsWith(condition.split(" ").last + ")"))
+        assert(own.length === 1, condition)
+        assert(own.head.getAs[Long]("files") === 1)
+        assert(own.head.getAs[Long]("filesDropped") === Files - 1)
+        assert(own.head.getAs[String]("reason").contains("the format of the table skips"))
+      }
       withoutDynamic {
         val off = sql(s"SHOW SKIPPING FOR SELECT * FROM $fact WHERE day = " +
           s"(SELECT max(day) FROM $days)").collect()

@@ -4,13 +4,22 @@
 package io.sparkzorder.commands.index
 
 import org.apache.spark.sql.{Row, SparkSession}
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression, PredicateHelper}
-import org.apache.spark.sql.catalyst.plans.logical.{Command, LogicalPlan}
+import org.apache.spark.sql.catalyst.expressions.{
+  Attribute,
+  Expression,
+  PredicateHelper,
+  SubqueryExpression
+}
+import org.apache.spark.sql.catalyst.plans.logical.{Command, Filter, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.{CommandExecutionMode, FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
-import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, FileScan}
+import org.apache.spark.sql.execution.datasources.{FileIndex, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.v2.{
+  BatchScanExec,
+  DataSourceV2ScanRelation,
+  FileScan
+}
 import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
@@ -47,18 +56,8 @@ private[sparkzorder] final case class ShowSkippingCommand(query: SkippingQuery)
     }
     // `sparkPlan` is the plan before adaptive execution wraps it. Scans of subqueries are planned later, and are not
     // shown.
-    scans(execution.sparkPlan).zipWithIndex.flatMap { case (rows, i) => rows(i + 1) }
-  }
-
-  /** A function from the number of a scan to the rows of the scan. */
-  private type Report = Int => Seq[Row]
-
-  private def scans(plan: SparkPlan): Seq[Report] = plan.collect {
-    case s: FormatScanExec => new FormatReport(s).rows _
-    case s: FileSourceScanExec => FormatReport.of(s).fold[Report](number =>
-        new ScanReport(number, ReportedScan.of(s)).rows)(report => report.rows _)
-    case s: BatchScanExec if s.scan.isInstanceOf[FileScan] =>
-      number => new ScanReport(number, ReportedScan.of(s.scan.asInstanceOf[FileScan])).rows
+    new ShowSkippingCommand.Scans(execution.optimizedPlan).of(execution.sparkPlan).zipWithIndex
+      .flatMap { case (rows, i) => rows(i + 1) }
   }
 }
 
@@ -83,6 +82,52 @@ private[sparkzorder] object ShowSkippingCommand {
 
   private[index] def count(directories: Seq[PartitionDirectory]): Long =
     directories.map(_.files.size.toLong).sum
+
+  /** A function from the number of a scan to the rows of the scan. */
+  private type Report = Int => Seq[Row]
+
+  /** @param optimized the plan from which Spark has planned the scans */
+  private final class Scans(optimized: LogicalPlan) {
+
+    def of(plan: SparkPlan): Seq[Report] = plan.collect {
+      case s: FormatScanExec => new FormatReport(s).rows _
+      case s: FileSourceScanExec =>
+        FormatReport.of(s).orElse(ofFormat(s))
+          .fold[Report](number => new ScanReport(number, ReportedScan.of(s)).rows)(report =>
+            report.rows _)
+      case s: BatchScanExec => s.scan match {
+          case files: FileScan => number => new ScanReport(number, ReportedScan.of(files)).rows
+          case _ => ofFormat(s).fold[Report](_ => Nil)(report => report.rows _)
+        }
+    }
+
+    private def ofFormat(s: FileSourceScanExec): Option[FormatReport] =
+      tableOf { case r: LogicalRelation => r.relation eq s.relation }.collect {
+        case (table: FormatFileTable, _) =>
+          def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
+          val files = s.relation.location
+            .listFiles(known(s.partitionFilters), known(s.dataFilters))
+          FormatReport.byFormat(table, s.output, count(files), s.dataFilters)
+      }
+
+    private def ofFormat(s: BatchScanExec): Option[FormatReport] =
+      tableOf { case r: DataSourceV2ScanRelation => r.scan eq s.scan }.collect {
+        case (table: FormatBatchTable, filters) =>
+          val files = table.files(s.inputPartitions.toArray)
+          FormatReport.byFormat(table, s.output, files, filters)
+      }
+
+    /** The table of a leaf, with the conditions of the filter above the leaf. */
+    private def tableOf(
+        isOfScan: PartialFunction[LogicalPlan, Boolean]): Option[(FormatTable, Seq[Expression])] = {
+      def isLeaf(plan: LogicalPlan) = isOfScan.applyOrElse(plan, (_: LogicalPlan) => false)
+      optimized.find(isLeaf).flatMap { leaf =>
+        val filters =
+          optimized.collect { case Filter(condition, child) if child eq leaf => condition }
+        FormatTable.of(leaf).map(_ -> filters)
+      }
+    }
+  }
 }
 
 /**
@@ -212,6 +257,7 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
  * @param planned filters by which spark-zorder may prune these files while the query is planned
  * @param keys filters whose values are known only when the query runs
  * @param dropped a function from filters to the number of listed files that these filters prune together
+ * @param formats filters by which the format itself may skip files
  */
 private[index] final class FormatReport private (
     table: FormatTable,
@@ -219,7 +265,8 @@ private[index] final class FormatReport private (
     listed: Long,
     planned: Seq[Expression],
     keys: Seq[Expression],
-    dropped: Seq[Expression] => Long)
+    dropped: Seq[Expression] => Long,
+    formats: Seq[Expression] = Nil)
     extends PredicateHelper {
 
   def this(scan: FormatScanExec) =
@@ -233,6 +280,11 @@ private[index] final class FormatReport private (
 
   def rows(number: Int): Seq[Row] = {
     val kept = listed - dropped(planned)
+    val ofFormat = formats.flatMap(splitConjunctivePredicates).map { c =>
+      val use = useOf(c)
+      val files = if (use.isUseful) Long.box(use.dropped.toLong) else null
+      row(number, kept, use, c, null, files, Some(FormatReport.ByFormat))
+    }
     val known = planned.flatMap(splitConjunctivePredicates).map { c =>
       val use = useOf(c)
       val files = if (use.isUseful) Long.box(dropped(Seq(c))) else null
@@ -243,7 +295,12 @@ private[index] final class FormatReport private (
       val reason = if (RuntimeFilters.isOn) FormatReport.AtRunTime else "skipping is off"
       row(number, kept, useOf(probe), key, text, null, Some(reason))
     }
-    known ++ later.distinct
+    val all = ofFormat ++ known ++ later.distinct
+    if (all.nonEmpty) all
+    else {
+      val reason = "no filter on data columns"
+      Seq(Row(number, table.name, listed, kept, null, Nil, false, null, reason))
+    }
   }
 
   private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
@@ -277,6 +334,18 @@ private[index] final class FormatReport private (
 private[index] object FormatReport {
   import ShowSkippingCommand.count
   private val AtRunTime = "its values are known when the query runs"
+  private val ByFormat =
+    "the format of the table skips files by it, before `files` are counted"
+
+  /** @param filters filters by which only the format skips files */
+  def byFormat(
+      table: FormatTable,
+      output: Seq[Attribute],
+      listed: Long,
+      filters: Seq[Expression]): FormatReport = {
+    val onData = filters.filterNot(SubqueryExpression.hasSubquery)
+    new FormatReport(table, FormatTable.columnsOf(output), listed, Nil, Nil, _ => 0L, onData)
+  }
 
   /** None if the scan is not of a Delta or Iceberg table, or if only the format skips files in it. */
   def of(scan: FileSourceScanExec): Option[FormatReport] = scan.relation.location match {

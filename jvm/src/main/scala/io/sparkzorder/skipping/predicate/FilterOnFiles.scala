@@ -340,6 +340,9 @@ private[sparkzorder] final class FilterOnBounds(
     (if (tests.isEmpty) AllOf(Nil) else FileTest.and(tests)).files(bounds.table.size)
   }
 
+  /** The number of files with known bounds that the filters prune together. */
+  def dropped: Int = bounds.table.size - kept.cardinality()
+
   /**
    * Prunes files of a listing by their paths. All tests run in this call, and none in `decide`, so the caller
    * can catch an error of a test and read all files.

@@ -90,12 +90,20 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
   private def isKnownToFormats(c: Expression): Boolean = !c.exists(isUnknownToFormats)
 
   private def isUnknownToFormats(e: Expression): Boolean = e match {
-    case _: And | _: Or | _: Not | _: BinaryComparison | _: In | _: InSet => false
+    // Spark makes `(k < 9) <=> true` of an IF or CASE with the condition `k < 9`
+    case c: BinaryComparison => c.children.exists(isCondition)
+    // of a list, Spark makes no ranges
+    case In(c: Cast, _) if c.dataType == DateType => true
+    case InSet(c: Cast, _) if c.dataType == DateType => true
+    case _: And | _: Or | _: Not | _: In | _: InSet => false
     case _: IsNull | _: IsNotNull | _: Literal | _: Attribute => false
     case _: StringPredicate | _: MultiLikeBase | _: Like => false
     case cast: Cast => cast.dataType != DateType
     case _ => true
   }
+
+  private def isCondition(e: Expression): Boolean =
+    e.dataType == BooleanType && !e.isInstanceOf[Attribute] && !e.foldable
 
   /**
    * The values as a filter on the column. None if there are no values or too many ranges of values, if the ranges

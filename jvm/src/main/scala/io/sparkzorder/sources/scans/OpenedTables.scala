@@ -32,17 +32,19 @@ private[scans] final class OpenedTable(format: SnapshotFormat) {
 
   /**
    * What the format knows of these columns. A query with a new column reads the list of files again, at most
-   * `MaxReads` times. The last time reads the statistics of all columns of the table.
+   * `MaxReads` times, failed reads included. The last time reads the statistics of all columns of the table.
    */
   def known(names: Set[String], sameName: (String, String) => Boolean): KnownFiles = {
     val fit = last.filter(k => names.subsetOf(k.columns) || reads >= OpenedTable.MaxReads)
     val found = fit.getOrElse {
-      val all =
-        if (reads + 1 == OpenedTable.MaxReads) schema.fieldNames.toSet
-        else names ++ last.toSeq.flatMap(_.columns)
-      val read = KnownFiles.of(format, schema, partitionSchema, all, sameName)
+      if (reads >= OpenedTable.MaxReads) {
+        throw new IllegalStateException(s"the list of files of ${format.name} cannot be read")
+      }
       reads += 1
-      read
+      val all =
+        if (reads == OpenedTable.MaxReads) schema.fieldNames.toSet
+        else names ++ last.toSeq.flatMap(_.columns)
+      KnownFiles.of(format, schema, partitionSchema, all, sameName)
     }
     last = Some(found)
     found

@@ -36,6 +36,30 @@ class DeltaRefusalsSuite extends DeltaTestBase {
     }
   }
 
+  test("what Delta's command does not have is refused where Delta's command would run") {
+    withTables {
+      create("t", files = 2, rows = 10)
+      val (path, before) = (log("t").dataPath.toUri.getPath, version("t"))
+      for {
+        table <- Seq("t", s"delta.`$path`")
+        clause <- Seq("DRY RUN", "OPTIONS ('targetFileSize' '64m')", "INTO '/nowhere'")
+        where <- Seq("", "WHERE id > 1 ")
+      } {
+        fails("ZORDER_UNSUPPORTED_TABLE", "no INTO, OPTIONS and DRY RUN", "name columns") {
+          sql(s"OPTIMIZE TABLE $table $where$clause")
+        }
+      }
+      withSQLConf("spark.zorder.formats.delta" -> "delegate") {
+        for (table <- Seq("t", s"delta.`$path`")) {
+          fails("ZORDER_UNSUPPORTED_TABLE", "spark.zorder.formats.delta = own") {
+            sql(s"OPTIMIZE TABLE $table ZORDER BY (a) DRY RUN")
+          }
+        }
+      }
+      assert(version("t") === before)
+    }
+  }
+
   test(
     "Delta's command runs by the setting, without columns, and on tables with CLUSTER BY",
     Slow) {

@@ -25,11 +25,13 @@ class IcebergRefusalsSuite extends IcebergTestBase {
     }
   }
 
-  test("INTO, unknown columns, and no columns at all") {
+  test("INTO, publish, unknown columns, and no columns at all") {
     withTables {
       create("t", files = 1, rows = 10)
       fails("ZORDER_UNSUPPORTED_TABLE", "INTO")(
         sql(s"OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) INTO '$warehouse/copy'"))
+      fails("ZORDER_UNSUPPORTED_TABLE", "Leave publish out")(
+        sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, b) OPTIONS ('publish' 'shadow')"))
       fails("ZORDER_COLUMN_NOT_FOUND", "`nope`")(sql("OPTIMIZE TABLE ice.db.t ZORDER BY (a, nope)"))
       fails("ZORDER_UNSUPPORTED_TABLE", "CALL ice.system.rewrite_data_files(table => 'db.t')")(
         sql("OPTIMIZE TABLE ice.db.t"))
