@@ -23,22 +23,22 @@ several places, the first of these counts:
 | table | `ALTER TABLE t SET TBLPROPERTIES ('zorder.targetFileSize' = '64m')` | every run on a catalog table |
 | session | `SET spark.zorder.targetFileSize = 64m`, or `--conf` at its start | everything in the session |
 
-OPTIMIZE refuses an unknown key wherever it is set, and a wrong value that would count, before it does anything. In
-Python, `ZOrderTable.optimize().option("targetFileSize", "64m")` adds an entry to OPTIONS. `SET -v` lists the
-settings that a session can have.
+Before it does anything, OPTIMIZE refuses an unknown key, wherever the key is set. It also refuses a wrong value, unless
+another place overrides the value. CREATE and REFRESH ZORDER INDEX refuse an unknown key, too. In Python,
+`ZOrderTable.optimize().option("targetFileSize", "64m")` adds an entry to OPTIONS. `SET -v` lists the settings that a session can have.
 """
 
 TAIL = """\
 
 With `enabled` off, no rule of spark-zorder runs. A query on a
 [half-published table](safety.md#readers) then reads the files that it finds there, without the records. One commit
-rewrites whole partitions, up to `batchSize` together, or [a part of a larger one](operations.md#sizing). `verify=full` adds a
+rewrites whole partitions of up to `batchSize` together, or [a part of a larger partition](operations.md#sizing). `verify=full` adds a
 [checksum over all columns](safety.md#what-verification-sees). With `timestampType=preserve` an INT96 column cannot be
 an ordering column. All sessions of a driver share the memory of `skipping.cacheSize`.
 
 Sizes are binary: `128m` is 128 MiB. Durations look like `90min`, `24h`, `7d`. Write the unit, because a bare number
 means bytes or milliseconds. In `zorder.columns`, put a name with a dot or another special character in backquotes,
-as in SQL. [Writes in order](ordered-writes.md) has `columns`, `order` and `write`.
+as in SQL. [Writes in order](ordered-writes.md) describes the settings `columns`, `order` and `write`.
 
 Two settings of Parquet matter here: `parquet.page.row.count.limit` and `parquet.block.size` limit the pages and row
 groups that OPTIMIZE writes. The new files keep the codec, the schema and the footer key-values of the files that are

@@ -57,7 +57,9 @@ def class_path(setting: Callable[[str], str | None], home: Path | None = None) -
     for entry in entries("spark.driver.extraClassPath", os.pathsep):
         folder = Path(entry[:-1]) if entry.endswith("*") else None
         found += map(str, sorted(folder.glob("*.jar"))) if folder else [entry]
-    return found + [str(jar) for jar in (sorted((home / "jars").glob("*.jar")) if home else [])]
+    found += [str(jar) for jar in (sorted((home / "jars").glob("*.jar")) if home else [])]
+    # a Python shell notes the jars of --jars once more, as URIs
+    return list(dict.fromkeys(re.sub("^file:/+", "/", jar) for jar in found))
 
 
 def shipped() -> dict[Row, Path]:

@@ -28,7 +28,8 @@ _log = logging.getLogger(__name__)
 # In the name of a stage: the pass and the batch, which stand before the phase.
 _BATCH = re.compile(r", (pass [12] of 2, batch \d+ of \d+)$")
 
-# By the last phase that had a job: the phases after it, which run on the driver without jobs.
+# The key is the last phase that had a job. The value names the phases after it, which run on the
+# driver without jobs.
 _THEN = {
     "": "list, footers",
     "sample": "cuts",

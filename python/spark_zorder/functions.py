@@ -14,12 +14,13 @@ extension, the call raises `MissingExtensionError`, and the message says what to
 .. versionadded:: 0.3.0
 """
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from spark_zorder import _calls
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from pyspark.sql import Column
     from pyspark.sql.functions import *  # noqa: F403
 

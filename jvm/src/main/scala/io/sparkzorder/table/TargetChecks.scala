@@ -191,8 +191,8 @@ private[sparkzorder] object TargetChecks {
   def refuseFormat(name: String, format: String): Nothing = {
     val (kind, advice) = format match {
       case "delta" =>
-        "a Delta table" ->
-          "Load Delta's extension: OPTIMIZE then rewrites the table by a commit of Delta."
+        "a Delta table" -> ("OPTIMIZE TABLE ... ZORDER BY rewrites it by a commit of Delta, if Delta's extension is " +
+          "loaded. For the history, indexes and restoring use Delta's own statements.")
       case "iceberg" =>
         "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
           "strategy => 'sort', sort_order => 'zorder(...)').")
@@ -220,7 +220,8 @@ private[sparkzorder] object TargetChecks {
     if (qualified.isRoot) {
       throw ZOrderErrors.pathNotATable(path, "it is the root of a file system")
     }
-    if (qualified.getName.contains("=")) {
+    // a table of the catalog tells that the directory is the table, whatever its name is
+    if (qualified.getName.contains("=") && target.tables.isEmpty) {
       throw ZOrderErrors.pathNotATable(
         path,
         "its name says that it is one partition; name the table's directory and use WHERE")

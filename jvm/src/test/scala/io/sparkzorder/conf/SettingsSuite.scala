@@ -115,7 +115,9 @@ class SettingsSuite extends OptimizeTestBase {
       sql("OPTIMIZE t ZORDER BY a OPTIONS ('verify' 'full') DRY RUN")
       sql("ALTER TABLE t UNSET TBLPROPERTIES ('zorder.verify')")
       sql("ALTER TABLE t SET TBLPROPERTIES ('zorder.nope' = 'x')")
-      fails("ZORDER_UNKNOWN_SETTING", "zorder.nope")(sql("OPTIMIZE t ZORDER BY a"))
+      for (statement <- Seq("OPTIMIZE t ZORDER BY a", "CREATE ZORDER INDEX ON t")) {
+        fails("ZORDER_UNKNOWN_SETTING", "zorder.nope")(sql(statement))
+      }
       sql("ALTER TABLE t UNSET TBLPROPERTIES ('zorder.nope')")
       withSQLConf("spark.zorder.nope" -> "1") {
         fails("ZORDER_UNKNOWN_SETTING", "spark.zorder.nope")(sql("OPTIMIZE t ZORDER BY a"))

@@ -53,6 +53,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
       readsInt96: Boolean,
       values: Option[String]): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
+    checkSettings()
     store.generations().headOption match {
       case Some(_) if ifNotExists => existing()
       case Some(_) => throw ZOrderErrors.indexExists(target.name)
@@ -74,6 +75,11 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
     }
   }
 
+  /** Refuses an unknown key: a misspelt `zorder.index.values` would make an index without values. */
+  private def checkSettings(): Unit = {
+    val _ = new Settings(Map.empty, target.properties, session.conf.getAll)
+  }
+
   private def existing(): IndexResult =
     try resultOfNewest(0L, Some("the index exists already"))
     catch {
@@ -90,6 +96,7 @@ private[sparkzorder] final class IndexExecutor(session: Session, named: Target, 
   /** @param columns the name parts of each column to index; empty to keep the index's choice */
   def refresh(columns: Columns): IndexResult = {
     TargetChecks.checkForIndex(target, conf)
+    checkSettings()
     if (!store.exists) throw ZOrderErrors.indexNotFound(target.name)
     build(
       if (columns.isEmpty) None else Some(columns),

@@ -64,14 +64,14 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
     val preserveInt96 = inputs.settings(Settings.TimestampType) == "preserve"
     val target = new OutputSchema(preserveInt96, session.conf.resolver, allowTypeChange)
       .of(inputs.schema, distinct)
-    val isOfEachFile = holding.forall(_.schema.getFields == target.getFields)
+    val haveNewSchema = holding.forall(_.schema.getFields == target.getFields)
     val filters = BloomFilters.of(
       target,
       footers.map(_.bloomFilters).distinct.flatten.toSet,
       settings(BloomFilters.Prefix))
     ParquetSpec(
       target,
-      keys(isOfEachFile),
+      keys(haveNewSchema),
       filters,
       codec(session.conf.parquetCompressionCodec),
       FileUnits.of(rowsOfFile, bytesPerRow, conf),
@@ -99,10 +99,10 @@ private[plain] final class OutputPlanner(inputs: PlainInputs) {
     inputs.target.tables.flatMap(t => t.properties ++ t.storage.properties)
       .filter { case (key, _) => key.startsWith(prefix) }.toMap
 
-  private def keys(isOfEachFile: Boolean): KeptKeys =
+  private def keys(haveNewSchema: Boolean): KeptKeys =
     new FooterKeys(
       allowTypeChange,
-      new OldCalendar(session.conf).isConverted).merge(holding, isOfEachFile)
+      new OldCalendar(session.conf).isConverted).merge(holding, haveNewSchema)
 
   /**
    * The codec of the most input bytes. The first codec of a file counts for the whole file. If no file has a codec,

@@ -74,10 +74,10 @@ private[sparkzorder] final class FooterKeys(
   import FooterKeys._
 
   /**
-   * @param isOfEachFile whether all files have the columns and fields of the new files
+   * @param haveNewSchema whether all files have exactly the columns and fields of the new files
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_FOOTER_HOLDS_DATA, naming a file
    */
-  def merge(files: Seq[ScannedFile], isOfEachFile: Boolean): KeptKeys = {
+  def merge(files: Seq[ScannedFile], haveNewSchema: Boolean): KeptKeys = {
     val footers = LinkedHashMap.empty[Map[String, String], FooterValue]
     files.foreach { f =>
       val made = f.createdBy.startsWith("fastparquet")
@@ -95,7 +95,7 @@ private[sparkzorder] final class FooterKeys(
         found.headOption.foreach(h => throw ZOrderErrors.footerHoldsData(source.file, h))
       found
     }
-    val kept = merged(footers.toSeq, files.map(_.rows).sum, isOfEachFile)
+    val kept = merged(footers.toSeq, files.map(_.rows).sum, haveNewSchema)
     // Hive takes a file without the key for one of the old calendar
     val calendar =
       if (footers.values.exists(_.isConverted)) {
@@ -123,7 +123,7 @@ private[sparkzorder] final class FooterKeys(
   private def merged(
       footers: Seq[(Map[String, String], FooterValue)],
       rows: Long,
-      isOfEachFile: Boolean): KeptKeys = {
+      haveNewSchema: Boolean): KeptKeys = {
     val names = footers.flatMap(_._1.keys).distinct.sorted
       .filterNot(_.startsWith("org.apache.spark."))
     val keys = names.map { name =>
@@ -135,13 +135,13 @@ private[sparkzorder] final class FooterKeys(
           HiveCalendarKey.join(values, footers.size, footers.exists(_._2.isConverted))
         } else if (values.size < footers.size)
           KeptKey.dropped(name, "only some of the files have it")
-        else if (Schemas(name) && !isOfEachFile) {
+        else if (Schemas(name) && !haveNewSchema) {
           KeptKey.dropped(name, "not all files have the columns and types of the new files")
         } else if (name == ArrowSchemaKey.Name) {
           val copies = footers.map { case (keys, source) =>
             ArrowSchemaKey.metadata(keys(name)) -> source
           }
-          ArrowSchemaKey.join(values, merged(copies, rows, isOfEachFile))
+          ArrowSchemaKey.join(values, merged(copies, rows, haveNewSchema))
         } else if (Known.contains(name)) Known(name).join(values, rows)
         else if (values.forall(_.text == values.head.text)) KeptKey(Some(values.head.text), Nil)
         else KeptKey.disagree(name))
@@ -178,6 +178,9 @@ private object FooterKeys {
 private[schema] object ArrowSchemaKey {
   val Name = "ARROW:schema"
 
+  // begins the key under which Polars keeps the values of a field
+  private val Enumeration = "_PL_ENUM_VALUES"
+
   /** The text for the order of a column's categories. The dictionary in the file has the categories in this order. */
   def orderOf(column: String): String = s"the order of the categories of `$column`"
 
@@ -206,14 +209,16 @@ private[schema] object ArrowSchemaKey {
       case several if several.contains(None) => Left("it cannot be read")
       case _ => Left("the files disagree on it")
     }
-    val isLeft = isOneText && copies.values == metadata(values.head.text)
+    def text = values.head.text
+    val isUnchanged = isOneText && copies.values == metadata(text)
     joined match {
-      case Right(fields) if isLeft && schemas.head.contains(fields) =>
-        KeptKey(Some(values.head.text), copies.lost)
+      case Right(fields) if isUnchanged && schemas.head.contains(fields) =>
+        KeptKey(Some(text), copies.lost)
       case Right(fields) =>
         KeptKey(Some(write(new Schema(fields.asJava, copies.values.asJava))), copies.lost)
-      case Left(_) if isLeft && ordered(values.head.text).isEmpty =>
-        KeptKey(Some(values.head.text), copies.lost)
+      case Left(_)
+          if isUnchanged && ordered(text).isEmpty && !(isSeveral && hasNarrowKeys(text)) =>
+        KeptKey(Some(text), copies.lost)
       case Left(why) => KeptKey.dropped(Name, why)
     }
   }
@@ -224,7 +229,7 @@ private[schema] object ArrowSchemaKey {
    * the values of all. A list of values that Polars keeps in the field does not grow, so its keys keep their width.
    */
   private def joinable(f: Field, isSeveral: Boolean): Field = {
-    val isFixed = f.getMetadata.keySet.asScala.exists(_.startsWith("_PL_ENUM_VALUES"))
+    val isFixed = f.getMetadata.keySet.asScala.exists(_.startsWith(Enumeration))
     val dictionary = Option(f.getDictionary).map { d =>
       val key = d.getIndexType
       val isNarrow = key.getBitWidth < 32 && isSeveral && !isFixed
@@ -258,6 +263,18 @@ private[schema] object ArrowSchemaKey {
     val bytes = new ByteArrayOutputStream
     MessageSerializer.serialize(new WriteChannel(Channels.newChannel(bytes)), schema)
     Base64.getEncoder.encodeToString(bytes.toByteArray)
+  }
+
+  /** True if a dictionary has keys that [[joinable]] would widen. */
+  private def hasNarrowKeys(text: String): Boolean =
+    read(text).exists(s => attempt(fields(s).exists(hasNarrowKeys)).getOrElse(true))
+
+  private def hasNarrowKeys(f: FlatField): Boolean = {
+    // without a type, the keys have 32 bits
+    def isNarrow = Option(f.dictionary).flatMap(d => Option(d.indexType)).exists(_.bitWidth < 32)
+    def isFixed = (0 until f.customMetadataLength)
+      .exists(i => Option(f.customMetadata(i).key).exists(_.startsWith(Enumeration)))
+    (isNarrow && !isFixed) || (0 until f.childrenLength).exists(i => hasNarrowKeys(f.children(i)))
   }
 
   private def fields(s: FlatSchema): Seq[FlatField] = (0 until s.fieldsLength).map(s.fields(_))

@@ -34,9 +34,12 @@ class TableRootsSuite extends SkippingTestBase {
         sql(s"CREATE TABLE t (i BIGINT, p BIGINT) USING parquet LOCATION '$home'")
         sql("CREATE ZORDER INDEX ON t")
         assert(keptOf("SELECT * FROM t WHERE i = 15") === ((3L, 1L)))
+        sql(s"OPTIMIZE '$home' ZORDER BY i DRY RUN").collect()
       }
       // and by path
       assert(keptOf(s"SELECT * FROM parquet.`$home` WHERE i = 15") === ((3L, 1L)))
+      fails("ZORDER_PATH_NOT_A_TABLE", "one partition")(
+        sql(s"OPTIMIZE '$home' ZORDER BY i DRY RUN").collect())
     }
   }
 

@@ -13,11 +13,17 @@ import scala.collection.JavaConverters._
 import com.fasterxml.jackson.databind.ObjectMapper
 import com.google.flatbuffers.FlatBufferBuilder
 import org.apache.arrow.flatbuf.{
+  DictionaryEncoding => FlatEncoding,
+  Field => FlatField,
+  FloatingPoint => FlatFloatingPoint,
+  Int => FlatInt,
   KeyValue,
   Message,
   MessageHeader,
   MetadataVersion,
-  Schema => FlatSchema
+  Schema => FlatSchema,
+  Type => FlatType,
+  Utf8 => FlatUtf8
 }
 import org.apache.arrow.vector.ipc.WriteChannel
 import org.apache.arrow.vector.ipc.message.MessageSerializer
@@ -40,10 +46,10 @@ class FooterKeysSuite extends AnyFunSuite {
   }
 
   private def merge(files: ScannedFile*): KeptKeys =
-    new FooterKeys(mayLose = false, _ => false).merge(files, isOfEachFile = true)
+    new FooterKeys(mayLose = false, _ => false).merge(files, haveNewSchema = true)
 
   private def lossy(files: ScannedFile*): KeptKeys =
-    new FooterKeys(mayLose = true, _ => false).merge(files, isOfEachFile = true)
+    new FooterKeys(mayLose = true, _ => false).merge(files, haveNewSchema = true)
 
   private def refusal(files: ScannedFile*): String = {
     val e = intercept[ZOrderException](merge(files: _*))
@@ -105,16 +111,49 @@ class FooterKeysSuite extends AnyFunSuite {
       KeptKeys(Map("ARROW:schema" -> "?"), Nil))
   }
 
-  test("a key of a schema without a value") {
-    val builder = new FlatBufferBuilder()
-    val key = builder.createString("x")
-    KeyValue.startKeyValue(builder)
-    KeyValue.addKey(builder, key)
-    val entries =
-      FlatSchema.createCustomMetadataVector(builder, Array(KeyValue.endKeyValue(builder)))
-    val fields = FlatSchema.createFieldsVector(builder, Array.emptyIntArray)
+  test("a schema that cannot be converted goes if the keys of its dictionaries may be too narrow") {
+    def key(bits: Int): (String, String) = {
+      val builder = new FlatBufferBuilder()
+      val names = Seq("t", "c").map(builder.createString)
+      // no class of Arrow knows this precision
+      val odd = FlatFloatingPoint.createFloatingPoint(builder, 99)
+      FlatUtf8.startUtf8(builder)
+      val text = FlatUtf8.endUtf8(builder)
+      val dictionary = FlatEncoding.createDictionaryEncoding(
+        builder,
+        0L,
+        FlatInt.createInt(builder, bits, true),
+        false,
+        0)
+      val none = FlatField.createChildrenVector(builder, Array.emptyIntArray)
+      val fields = Seq(
+        (FlatType.FloatingPoint, odd, None),
+        (FlatType.Utf8, text, Some(dictionary))).zip(names).map { case ((id, t, keys), name) =>
+        FlatField.startField(builder)
+        FlatField.addName(builder, name)
+        FlatField.addTypeType(builder, id)
+        FlatField.addType(builder, t)
+        FlatField.addChildren(builder, none)
+        keys.foreach(FlatField.addDictionary(builder, _))
+        FlatField.endField(builder)
+      }
+      "ARROW:schema" -> encoded(schemaOf(builder, fields.toArray, Array.emptyIntArray))
+    }
+    val (narrow, wide) = (key(8), key(32))
+    assert(merge(file(0, narrow)) === KeptKeys(Map(narrow), Nil))
+    assert(merge(file(0, wide), file(1, wide)) === KeptKeys(Map(wide), Nil))
+    assert(lossy(file(0, narrow), file(1, narrow)).values === Map.empty)
+  }
+
+  /** A message of Arrow's IPC format. */
+  private def schemaOf(
+      builder: FlatBufferBuilder,
+      fields: Array[Int],
+      metadata: Array[Int]): Array[Byte] = {
+    val entries = FlatSchema.createCustomMetadataVector(builder, metadata)
+    val all = FlatSchema.createFieldsVector(builder, fields)
     FlatSchema.startSchema(builder)
-    FlatSchema.addFields(builder, fields)
+    FlatSchema.addFields(builder, all)
     FlatSchema.addCustomMetadata(builder, entries)
     val made = FlatSchema.endSchema(builder)
     Message.startMessage(builder)
@@ -122,14 +161,23 @@ class FooterKeysSuite extends AnyFunSuite {
     Message.addHeaderType(builder, MessageHeader.Schema)
     Message.addHeader(builder, made)
     Message.finishMessageBuffer(builder, Message.endMessage(builder))
-    val message = builder.sizedByteArray()
-    def text(marked: Boolean): String = {
-      val bytes = ByteBuffer.allocate(message.length + 8).order(ByteOrder.LITTLE_ENDIAN)
-      if (marked) bytes.putInt(-1)
-      bytes.putInt(message.length).put(message)
-      Base64.getEncoder.encodeToString(bytes.array)
-    }
-    val texts = Seq(true, false).map(text)
+    builder.sizedByteArray()
+  }
+
+  private def encoded(message: Array[Byte], marked: Boolean = true): String = {
+    val bytes = ByteBuffer.allocate(message.length + 8).order(ByteOrder.LITTLE_ENDIAN)
+    if (marked) bytes.putInt(-1)
+    bytes.putInt(message.length).put(message)
+    Base64.getEncoder.encodeToString(bytes.array)
+  }
+
+  test("a key of a schema without a value") {
+    val builder = new FlatBufferBuilder()
+    val key = builder.createString("x")
+    KeyValue.startKeyValue(builder)
+    KeyValue.addKey(builder, key)
+    val message = schemaOf(builder, Array.emptyIntArray, Array(KeyValue.endKeyValue(builder)))
+    val texts = Seq(true, false).map(encoded(message, _))
     assert(texts.map(ArrowSchemaKey.metadata) === Seq.fill(2)(Map("x" -> "")))
     // two texts, so a new one is written
     val kept = merge(file(0, "ARROW:schema" -> texts(0)), file(1, "ARROW:schema" -> texts(1)))
@@ -168,7 +216,7 @@ class FooterKeysSuite extends AnyFunSuite {
         case ("", i) => file(i)
         case (value, i) => file(i, key -> value)
       }
-      new FooterKeys(mayLose = false, converted).merge(files, isOfEachFile = true)
+      new FooterKeys(mayLose = false, converted).merge(files, haveNewSchema = true)
     }
     val isTrue = KeptKeys(Map(key -> "true"), Nil)
     // nothing is converted: a value of all files stays
