@@ -92,7 +92,7 @@ def _uniform(word: str, columns: str) -> Experiment:
     return Experiment(
         f"Uniform data, {word} columns",
         "Independent columns whose values are spread evenly. Each of 16 tasks sorts its own rows, so that only `cells` and\n"
-        "`sampled` separate the files. A page of a file that was sorted by itself spans more than a page of a whole order.",
+        "`sampled` separate the files. If each file is sorted by itself, a page spans a wider range than if all rows are sorted together.",
         columns,
         lambda setting: data.uniform(setting.spark, setting.rows, len(columns)),
         lambda setting: setting.files,
@@ -160,7 +160,7 @@ class Inserts:
 
 
 def section(setting: Setting, experiment: Experiment, rounds: int) -> str:
-    """Insert the rows of an experiment in every way, the rounds in turn; return its part."""
+    """Insert the rows of an experiment in every way, once in each round; return the section of the page."""
     lab = Lab(setting.spark, setting.folder, experiment.page_rows(setting))
     name = f"insert_{len(experiment.columns)}_{experiment.columns[0]}"
     source = lab.unordered(name, experiment.rows(setting), experiment.files(setting))
@@ -192,7 +192,7 @@ def _table(case: Case, best: dict[Way, tuple[float, float]], inserts: Inserts) -
         for one in readings:
             line += [f"{one.files:.1f}", f"{one.ruled_out():.1%}"]
         lines.append(line)
-    head = ["way", "s", "CPU s", "of plain", "MB", "files"]
+    head = ["way", "s", "CPU s", "CPU s / plain", "MB", "files"]
     head += [f"{c}: {w}" for c in inserts.columns for w in ("files read", "pages ruled out")]
     return table(head, lines)
 

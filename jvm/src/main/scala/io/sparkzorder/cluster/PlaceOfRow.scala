@@ -43,6 +43,7 @@ private[sparkzorder] case class PlaceOfRow(
     val at = placement.folder(folder.eval(input).asInstanceOf[Int])
     val slots = columns.indices.map { c =>
       val value = columns(c).eval(input)
+      // NULL has the slot -1, below the slots of all values
       if (value == null) -1 else at.slotOf(c, value)
     }
     at.place(slots.toArray, tie.eval(input).asInstanceOf[Long])
@@ -107,7 +108,7 @@ private[sparkzorder] object PlaceOfRow {
    *
    * @param place BIGINT, never null
    */
-  def fileOf(place: Expression, placement: Placement): Expression = Invoke(
+  def shuffleKeyOf(place: Expression, placement: Placement): Expression = Invoke(
     Literal.fromObject(placement),
     "preimage",
     LongType,

@@ -62,7 +62,7 @@ private[sparkzorder] object ShuffleLayout {
       placed.select((schema.fieldNames.toSeq :+ name).map(n => col(quoteIdentifier(n))): _*)
     val files = kept.repartition(
       grid.files,
-      SparkLine.column(PlaceOfRow.fileOf(attribute(kept, name), placement)))
+      SparkLine.column(PlaceOfRow.shuffleKeyOf(attribute(kept, name), placement)))
     // with one column, rows are sorted by its values, because different values may share a place
     if (columns.size == 1) files.sortWithinPartitions(SparkLine.column(keys.head))
     else files.sortWithinPartitions(col(name))

@@ -73,7 +73,8 @@ private[sparkzorder] object PinnedSession {
    * unchanged, because the format itself sees to that, or [[pinsOf]] pins them for this format.
    */
   val pinsOfFormats: Seq[(String, String)] = ofAllTables ++ Seq(
-    // Iceberg: rows must fit the table's schema, and executors do not cache delete files
+    // Iceberg: rows must fit the table's schema. Executors do not cache delete files, as in Iceberg's own rewrite: each
+    // partition is read once.
     "spark.sql.iceberg.check-nullability" -> "true",
     "spark.sql.iceberg.check-ordering" -> "true",
     "spark.sql.iceberg.merge-schema" -> "false",
@@ -96,7 +97,7 @@ private[sparkzorder] object PinnedSession {
       // true, the values of a column that a file spells otherwise would be read as NULL, and so be lost. Iceberg reads
       // by the ids of columns, and its names have a case, so there the user's value decides which columns are meant.
       "spark.sql.caseSensitive" -> "false",
-      // a file without the ids of columns must not be read as NULL where the ids are all that tells the columns
+      // a file without the ids of columns must not be read as NULL where only the ids identify the columns
       "spark.sql.parquet.fieldId.read.ignoreMissing" -> "false",
       // with true, a struct is NULL in the rows of a file that has only fields which the table has dropped
       "spark.sql.legacy.parquet.returnNullStructIfAllFieldsMissing" -> "false"),

@@ -155,11 +155,11 @@ private[sparkzorder] object IndexBuild {
   def isCoarse(file: DataFile): Boolean = file.modified % 1000 == 0
 
   /**
-   * Sets the modification times of indistinguishable files to 0, so that lookups in the index never find these
-   * files. A task of Spark gives the same name to its files in several partitions. Where times are whole seconds, or
-   * where the task closes all its files at once, two such files may also have the same length and the same time. If
-   * the two partitions then exchange their names (`mv p=1 x; mv p=2 p=1; mv x p=2`), each file would be taken for
-   * the other file.
+   * Sets the modification times of files that have the same name, length and time to 0, so that lookups in the index
+   * never find these files. A task of Spark gives the same name to its files in several partitions. Where times are
+   * whole seconds, or where the task closes all its files at once, two such files may also have the same length and the
+   * same time. If the two partitions then exchange their names (`mv p=1 x; mv p=2 p=1; mv x p=2`), each file would be
+   * taken for the other file.
    *
    * @param files all files of a table
    */

@@ -132,8 +132,8 @@ private[sparkzorder] object IndexFormat {
 
   private[index] val Bounds = "bounds"
 
-  // Only this number of shapes is stored. Of a file with another shape it is not known which columns it lacks, so
-  // a query by such a column reads the file.
+  // Only this number of shapes is stored. The index does not know which columns a file with another shape lacks. So
+  // a query by a column that this file lacks reads the file.
   private[index] val MaxShapes = 1000
 
   def header(
@@ -220,8 +220,8 @@ private[sparkzorder] object IndexFormat {
 }
 
 /**
- * The format version of the index is unknown: a newer spark-zorder wrote the index, or one before version 2 of the
- * format.
+ * The format version of the index is unknown: the index was written by a newer release of spark-zorder, or by a release
+ * that is older than version 2 of the format.
  */
 private[sparkzorder] final class UnknownIndexVersionException(version: Int)
     extends java.io.IOException(

@@ -35,8 +35,8 @@ import io.sparkzorder.plans.Repeatability
 import io.sparkzorder.table.WrittenName
 
 /**
- * Chooses how the rows of one write are ordered: by which grade (`sort`, `cells` or `sampled`), and by a key from the
- * stored grid, from a sample or from the values.
+ * Chooses how the rows of one write are ordered. The grade is a value of the setting `write`: `sort`, `cells` or
+ * `sampled`. The key is computed from the stored grid, from a sample or from the values.
  *
  * @param columns the ordering columns, from the output of `query`
  * @param query the rows of the write
@@ -134,7 +134,7 @@ private[ordered] final class KeyChoice(
   private def shuffleObstacle: Option[String] =
     if (write.bucketSpec.isDefined) Some("the table is bucketed")
     else if (!conf.adaptiveExecutionEnabled) Some("spark.sql.adaptive.enabled is false")
-    else if (ExpectedSize.hasOwnPartitions(query)) Some("the query deals its rows itself")
+    else if (ExpectedSize.hasOwnPartitions(query)) Some("the query partitions its rows itself")
     else Repeatability.obstacle(query)
 
   /** The expected number of files; None if the size of the rows is not known. */
@@ -145,8 +145,9 @@ private[ordered] final class KeyChoice(
     math.max(1L, (declared.targetFileSize * shuffleRatio).toLong)
 
   /**
-   * The number of buckets of the shuffle, and the number of partitions of a bucket. There are several
-   * partitions for each file, so that neighbouring partitions can be merged to the right size.
+   * The number of buckets of the shuffle, and the number of partitions of a bucket (`units` in the callers). A bucket
+   * is a group of folders, and has nothing to do with a bucketed table. There are several partitions for each file, so
+   * that neighbouring partitions can be merged to the right size.
    *
    * A task writes at least one file for each folder of its bucket. More buckets have fewer folders each, and so make
    * fewer small files. With fewer buckets, more partitions are left for an INSERT whose rows are all in one folder.

@@ -14,9 +14,9 @@ import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrde
  * Estimates how the rows of a table are spread over the values of a column. The estimate uses only
  * the ranges of units (pages, row groups or files) and reads no row.
  *
- * The first guess spreads the rows of each unit evenly over the unit's range. If the rows of the
- * whole table then lie very unevenly in the range of a unit, the rows of that unit are spread
- * again, in proportion to the first guess for the whole table. An example is a unit whose range one stray value
+ * The first guess spreads the rows of each unit evenly over the unit's range, and adds up all units. By this sum, the
+ * table may have very uneven numbers of rows within the range of a unit. Then the rows of that unit are spread again:
+ * in proportion to the sum. An example is a unit whose range one stray value
  * has widened: its rows then count where the table has most rows. (This is one step of the self-consistency
  * algorithm of Turnbull, 1976, for observations that are known to lie in intervals. The step is not
  * applied to all units: it would count rows twice where neighbouring units overlap a little.)

@@ -127,8 +127,8 @@ private[sparkzorder] class RewriteRunner(
     val plan = planner.plan()
     val mapTasks = new MapTasks(statement.session)
     val rounds = ArrayBuffer(Round(plan, batches(plan, statement, mapTasks)))
-    // The second of two passes follows. If a region is still too large, further rounds divide it by two passes of
-    // its own.
+    // If the first round was a first pass, the second pass follows as the next round. If a region is still too large,
+    // further rounds divide the region by two passes of its own.
     while (!clauses.dryRun && rounds.last.plan.planned.goesOn && rounds.last.done.nonEmpty) {
       val next = planner.next(rounds.last.plan)
       rounds += Round(next, batches(next, statement, mapTasks))

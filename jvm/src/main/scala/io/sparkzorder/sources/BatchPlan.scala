@@ -33,7 +33,7 @@ import io.sparkzorder.table.OrderingColumn
  * @param fileOf the number of the new file of each of `files`, for a compaction
  * @param millis the time that planning took, with sampling and cutting
  * @param pass the pass to which the batch belongs; None if the layout has a single pass
- * @param sampled the number of sampled rows, if `samples` has only some of them
+ * @param sampled the number of rows that were sampled, if [[thinned]] has removed some of them from `samples`
  */
 private[sparkzorder] final case class BatchPlan(
     columns: Seq[OrderingColumn],

@@ -48,7 +48,7 @@ private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
       options: Map[String, String],
       dataSchema: StructType): OutputWriterFactory = {
     // Spark's own format sets the job up as for any ORC write. Only the writer itself is ours.
-    val sparks = super.prepareWrite(session, job, options, dataSchema)
+    val ofSpark = super.prepareWrite(session, job, options, dataSchema)
     val conf = job.getConfiguration
     spec.bloomFilters.settings.foreach { case (key, value) => conf.set(key, value) }
     OrcConf.STRIPE_SIZE.setLong(conf, spec.units.rowGroupBytes)
@@ -56,18 +56,18 @@ private final class OrcRewriteFormat(spec: OrcSpec) extends OrcFileFormat {
     // Row indexes are always written. Without row indexes, nothing could be skipped inside a file.
     OrcConf.ENABLE_INDEXES.setBoolean(conf, true)
     OrcConf.ROW_INDEX_STRIDE.setLong(conf, spec.units.pageRows.toLong)
-    new OrcRewriteFactory(sparks, spec.types, Map(spec.keys.values.toSeq: _*))
+    new OrcRewriteFactory(ofSpark, spec.types, Map(spec.keys.values.toSeq: _*))
   }
 }
 
 private final class OrcRewriteFactory(
-    sparks: OutputWriterFactory,
+    ofSpark: OutputWriterFactory,
     types: TypeDescription,
     keyValues: Map[String, String])
     extends OutputWriterFactory {
 
   override def getFileExtension(context: TaskAttemptContext): String =
-    sparks.getFileExtension(context)
+    ofSpark.getFileExtension(context)
 
   override def newInstance(
       path: String,

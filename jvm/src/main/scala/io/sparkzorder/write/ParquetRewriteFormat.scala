@@ -229,8 +229,8 @@ private[write] final class DictionaryFallback(always: Set[String]) {
   /**
    * Tells how to write the next file.
    *
-   * @return None if all columns may have a dictionary, and the file should be shown to [[learn]] when it is complete.
-   *   Else the columns to write without a dictionary; empty if no more footers are read, see [[GiveUp]]
+   * @return None for a file that is written with all dictionaries and shown to [[learn]] when it is complete. Otherwise
+   *   the columns to write without a dictionary. These may be none: after [[GiveUp]] files no more footers are read
    */
   def next(): Option[Set[String]] = synchronized {
     started += 1

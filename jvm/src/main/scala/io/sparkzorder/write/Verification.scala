@@ -88,7 +88,7 @@ private[sparkzorder] final class Verification(
     leaves.zipWithIndex.count { case (leaf, i) =>
       val column = leaf.getPath.head
       lazy val name = leaf.getPath.mkString(".")
-      // the rows of a file without the column have the default in the new files, of which no footer tells
+      // If a file lacks the column, its rows have the default in the new files. No footer tells the default.
       val defaults = hasDefault(column) && before.lacks(i)
       if (!defaults) checkValues(folder, name, before.stats(i), after.stats(i))
       leaf.getMaxRepetitionLevel > 0 || defaults || !compare(folder, name, i, before, after)

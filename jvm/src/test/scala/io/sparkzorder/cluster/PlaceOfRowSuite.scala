@@ -60,7 +60,7 @@ class PlaceOfRowSuite extends SparkFunSuite with ExpressionEvalHelper with Rando
           assert(place >= 0)
           checkEvaluation(expression, place, InternalRow.fromSeq(r :+ tie))
           checkEvaluation(
-            PlaceOfRow.fileOf(BoundReference(0, LongType, nullable = false), placement),
+            PlaceOfRow.shuffleKeyOf(BoundReference(0, LongType, nullable = false), placement),
             placement.preimage(place),
             InternalRow(place))
           // the file is that of the row's cell

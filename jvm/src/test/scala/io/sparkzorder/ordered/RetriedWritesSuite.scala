@@ -192,8 +192,8 @@ class RetriedWritesSuite extends DealtTables with RetriedTasks {
       "(PARTITION BY p ORDER BY a) AS n FROM keys) WHERE n = 1 AND w = v)" ->
       "row_number may depend on the order",
     "SELECT * FROM of_rdd" -> "may return other rows when it is read again",
-    "SELECT * FROM src ORDER BY v" -> "the query deals its rows itself",
-    "SELECT /*+ COALESCE(1) */ * FROM src" -> "the query deals its rows itself")
+    "SELECT * FROM src ORDER BY v" -> "the query partitions its rows itself",
+    "SELECT /*+ COALESCE(1) */ * FROM src" -> "the query partitions its rows itself")
 
   private val repeated = Seq(
     "SELECT * FROM repeated",

@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 
 private[sparkzorder] object RuntimeFilterBridge {
 
-  /** In Spark 3.5, the position of the key in `buildKeys` is a number. */
+  /** In Spark 3.5, a filter has one position in `buildKeys`. In Spark 4 it has a list of positions. */
   def pruning(
       key: Expression,
       build: LogicalPlan,

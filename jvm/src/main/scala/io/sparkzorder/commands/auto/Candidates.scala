@@ -52,7 +52,7 @@ private[auto] object Candidates {
 }
 
 /**
- * The recorded scans of a table that can skip files by one of some columns, each as a box ([[QueryBox]]).
+ * Recorded scans of a table, each as a box ([[QueryBox]]). Only scans that can skip files by one of `columns` count.
  *
  * @param columns the names of the columns in the recorded workload
  * @param files the number of present files, each of which will be compared with each box

@@ -148,7 +148,7 @@ private[sparkzorder] final class ValuesJob(
     val (home, count) = (directory.toString, files.size)
     val shared = sc.broadcast((new SerializableConfiguration(conf), drafts))
     try {
-      // each file is read once, for the columns of which its values are wanted
+      // each file is read once, for all columns whose values are wanted of this file
       val hashed = files.indices.groupBy(i => files(i).nulls.map(_.isDefined)).toSeq.collect {
         case (which, members) if which.contains(true) =>
           val read = columns.indices.filter(which).toArray

@@ -269,8 +269,8 @@ private[sparkzorder] object GridOfRun {
   // the pooled grid is for folders without a grid of their own, and is made from rows of all samples
   private val PooledRows = 20000
   private val PooledCells = 64
-  // A run replaces the stored grid of a folder only if it has rewritten this share of the folder. A smaller share
-  // tells no more of the folder than the stored grid does.
+  // A run replaces the stored grid of a folder only if it has rewritten at least this share of the folder's rows. A
+  // sample of fewer rows is no better than the stored grid.
   private val EnoughRows = 0.5
 
   /**

@@ -100,8 +100,8 @@ private[dynamic] final class JoinFilterInsertion(
     case j @ ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, _, _, _) =>
       rewriteJoin(j, leftKeys, rightKeys, filters)
     case j: Join => rewriteJoin(j, Nil, Nil, filters)
-    case r: LogicalRelation => insert(r, filters)
-    case s: DataSourceV2ScanRelation if filters.nonEmpty => insert(s, filters)
+    case r: LogicalRelation => columns.insert(r, filters)
+    case s: DataSourceV2ScanRelation if filters.nonEmpty => columns.insert(s, filters)
     // Spark analyzes the plan of a recursion again in each round of the recursion, and may refuse filters by keys
     case recursion if recursion.nodeName == "UnionLoop" => recursion
     case f: Filter =>
@@ -249,7 +249,8 @@ private[dynamic] final class JoinFilterInsertion(
     else {
       lazy val runsAgain = givesKeys(build.plan, build.keys, onlyInBroadcast = false, isCopy)
       lazy val whole = rewritten
-      // a filter that is inserted only for the recorded workload must not displace filters of the broadcast side
+      // If the broadcast side gives keys, it loses its own filters from above (see `broadcast`). A filter that prunes
+      // nothing, and is there for the recorded workload only, is not worth this loss.
       val forRecord = onlyInBroadcast && build.filters.isEmpty
       def source(i: Int) =
         new EqualKeys(whole, build.keys, i, onlyInBroadcast, runsAgain, forRecord)
@@ -381,24 +382,6 @@ private[dynamic] final class JoinFilterInsertion(
     }
   }
 
-  /**
-   * The relation with the filters that are worth their cost. A filter whose key may fail is left out if the scan would
-   * test rows by it: another filter may drop such a row first.
-   */
-  private def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
-    val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
-    val (worth, others) =
-      safe.partition(f => columns.share(f.keys, r).exists(f.isWorth(_, r, columns)))
-    val forRecord = r match {
-      case l: LogicalRelation => others.filter(f => f.isForRecord && columns.isRecorded(f.keys, l))
-      case _ => Nil
-    }
-    val useful = (worth ++ forRecord).filterNot(f => worth.exists(_.isNarrower(f)))
-      .take(JoinFilterInsertion.MaxFilters)
-    useful.foreach(_.markUsed())
-    useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
-  }
-
   private def withChildren(node: LogicalPlan, children: Seq[LogicalPlan]): LogicalPlan =
     if (node.children.zip(children).forall { case (a, b) => a eq b }) node
     else node.withNewChildren(children)
@@ -408,6 +391,4 @@ private[dynamic] object JoinFilterInsertion {
 
   /** The maximum number of rounds. Each round takes back filters that would prevent Spark from reusing a result. */
   private val MaxRounds = 8
-
-  private val MaxFilters = 8
 }

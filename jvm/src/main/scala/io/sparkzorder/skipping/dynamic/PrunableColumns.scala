@@ -10,7 +10,7 @@ import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LogicalPlan}
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
 
 import io.sparkzorder.conf.RelationConf
@@ -66,6 +66,24 @@ private[dynamic] final class PrunableColumns(isReplaced: Boolean) {
       (if (cost <= PrunableColumns.CheapRun) cost else cost * PrunableColumns.MaxLoss) < gain
     pays(BigDecimal(plans.flatMap(_.collectLeaves()).map(_.stats.sizeInBytes).sum)) ||
     pays(plans.map(bytesRead).sum)
+  }
+
+  /**
+   * The relation with the filters that are worth their cost. A filter whose key may fail is left out if the scan would
+   * test rows by it: another filter may drop such a row first.
+   */
+  def insert(r: LogicalPlan, filters: Seq[KeyFilter]): LogicalPlan = {
+    val safe = filters.filterNot(f => f.canFailOnRows && f.sources.exists(_.isOnRows))
+    val (worth, others) =
+      safe.partition(f => share(f.keys, r).exists(f.isWorth(_, r, this)))
+    val forRecord = r match {
+      case l: LogicalRelation => others.filter(f => f.isForRecord && isRecorded(f.keys, l))
+      case _ => Nil
+    }
+    val useful = (worth ++ forRecord).filterNot(f => worth.exists(_.isNarrower(f)))
+      .take(PrunableColumns.MaxFilters)
+    useful.foreach(_.markUsed())
+    useful.map(_.onFiles).reduceOption[Expression](And).fold[LogicalPlan](r)(Filter(_, r))
   }
 
   /** The bytes that a run of the plan reads, without the files that the conditions of a scan prune. */
@@ -145,4 +163,7 @@ private[dynamic] object PrunableColumns {
 
   /** A larger second run may read at most a sixteenth of the bytes that a filter by one key would save. */
   private val MaxLoss = 16
+
+  /** The maximum number of filters on one relation. */
+  private val MaxFilters = 8
 }

@@ -105,7 +105,7 @@ private[dynamic] object TotalExpressions {
   }
 
   /**
-   * The number of digits that the sum of a short DECIMAL has room for; None for other expressions. Spark
+   * The greatest number of digits of a sum of short DECIMALs; None for other expressions. Spark
    * adds up the unscaled values as BIGINTs, and makes a DECIMAL with ten more digits of the sum.
    */
   private def digitsIn(e: Expression): Option[Int] = e match {

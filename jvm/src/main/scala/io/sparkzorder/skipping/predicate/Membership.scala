@@ -66,11 +66,14 @@ private[predicate] object Membership {
         .filter(at => start != before || at == start.length)
       val until = places.filter(text.startsWith(end, _))
         .filter(at => end != after || at + end.length == text.length)
+      // With an empty `end`, each pair of a beginning and an end makes a value. Else only few pairs do: those whose
+      // end is before `e`. So more pairs may be tried.
       val isLong = from.size.toLong * until.size > (if (end.isEmpty) 2L else 500L) * MostElements
       if (isLong || (start + end).exists(wildcards.indexOf(_) >= 0)) None
       else {
-        // `f` is a place where the value may begin in the text. The first `end` at or after `f` is from `u` to `e`.
-        // Without a wildcard, a value that does not end before `e` begins with the text from `f` to `e`.
+        // `f` is a place where the value may begin in the text. The first `end` at or after `f` is the text from `u` to
+        // `e`. Of the values without a wildcard, a value that ends before `e` is one of `values`. Any other one begins
+        // with the text from `f` to `e`, which is the last of `beginnings` for this `f`.
         val found = from.flatMap(f => until.find(_ >= f).map(u => (f, u, u + end.length)))
         val longest = if (end.isEmpty) text.length else 0
         val beginnings = found.iterator.flatMap { case (f, _, e) =>

@@ -26,8 +26,8 @@ private[scan] final class ReaderFilters(format: DataFormat) {
   private val isParquet = format == ParquetFiles
 
   /**
-   * True if the reader finds all rows for which the filter is true. Each part of the filter is looked at; a case that
-   * gives false goes on with the children of the part.
+   * True if the reader finds all rows for which the filter is true. `exists` visits each node of the filter. A case
+   * that returns false does not end the search: the children of the node are visited next.
    */
   def isSafe(filter: Expression): Boolean = !filter.exists {
     // ORC's reader before ORC-1898 skips row groups that hold only NULL, although NOT (c <=> value) is true
@@ -41,8 +41,8 @@ private[scan] final class ReaderFilters(format: DataFormat) {
 
   /**
    * True if readers compare the value as Spark does. False for NULL, because the readers of Spark 3.5 fail on
-   * NULL, and for types that are not listed here. DECIMAL is not listed, because the bits of a value are cut for
-   * which the type of the file has no room.
+   * NULL, and for types that are not listed here. DECIMAL is not listed: if a value does not fit into the type of the
+   * file, its upper bits are cut off.
    */
   private def isComparable(value: Any, t: DataType): Boolean = (value, t) match {
     case (null, _) => false

@@ -146,7 +146,11 @@ private[values] object PiecesOfNumbers {
       values
     })
 
-  /** The remainder rises between two multiples of the divisor, and starts again at each multiple. */
+  /**
+   * The remainder rises between two multiples of the divisor, and starts again at each multiple. So the ends of the
+   * extent give the least and the greatest result only if no multiple lies between them. `otherwise` gives the range of
+   * all results.
+   */
   private def remainder(t: DataType, isPositive: Boolean): Piece = {
     def divisor(c: Seq[Between]): BigInteger = {
       require(c(1).isPoint)

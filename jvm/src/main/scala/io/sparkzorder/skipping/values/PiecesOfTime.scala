@@ -379,9 +379,8 @@ private[values] object PiecesOfTime {
   private def monthsBetween(m: MonthsBetween): Option[Piece] = {
     def isBefore28th(time: Expression) = time match {
       case Literal(micros: Long, TimestampType) =>
-        val local = new Clocks(zone(m)).local(micros)
-        val date = LocalDate.ofEpochDay(Math.floorDiv(local, MICROS_PER_DAY))
-        date.getDayOfMonth < 28
+        val days = Math.floorDiv(new Clocks(zone(m)).local(micros), MICROS_PER_DAY)
+        LocalDate.ofEpochDay(days).getDayOfMonth < 28
       case _ => false
     }
     val isUsual = isBefore28th(m.date1) || isBefore28th(m.date2)

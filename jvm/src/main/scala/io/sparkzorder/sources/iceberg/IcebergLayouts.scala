@@ -57,6 +57,7 @@ private[iceberg] final class IcebergLayouts(table: BaseTable) {
   def of(file: DataFile): Option[LayoutTag] =
     number(file).fold(byPath.get(file.location))(bySequence.get(_))
 
+  /** True if the snapshot that added the file has expired. */
   def isForgotten(file: DataFile): Boolean = number(file).exists(!sequences(_))
 
   /**

@@ -131,8 +131,9 @@ private[sparkzorder] final class LostRecords(state: StateDirectory) {
   }
 
   /**
-   * The directory in which a run still hides files that a conflict has given back to the folder. The token of the
-   * conflict tells that they were given back. None if no such file is hidden.
+   * The directory in which replaced files of a run are still hidden, although a conflict has ended the run in this
+   * folder. The token of the conflict tells that. So these files belong to the folder, and are missing there. None if
+   * no such file is hidden.
    */
   private def hiddenIn(folder: Path, run: String): Option[Lost] = {
     val relative = Paths.relative(state.root, folder)

@@ -116,8 +116,8 @@ private[plain] final class Recovery(table: TableState, startMs: Long) extends Lo
 
   /**
    * Deletes retained files whose time is over, and the files of records that nothing needs any more. The statement has
-   * committed, so if this user may not do so, in a partition of another user, for example, a later run of another user
-   * does.
+   * committed already. So it is no error if this user may not delete some of these files, such as those in a partition
+   * of another user. A later run of a user who may delete them does so.
    */
   def removeExpired(): Unit = {
     ifAllowed(new Retention(table.state).removeExpired(startMs))
