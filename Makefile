@@ -40,8 +40,9 @@ SAMPLE := $(lines)
 # statements, types, OPTIMIZE and scans
 sample_rows := $(foreach line,$(SAMPLE),spark$(subst .,,$(line)))
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *.OptimizeSuite *SkippingTrapsSuite *PhysicalTypesSuite
-# suites of `make test-shadow`
-shadow_suites := *TpcRowsSuite
+# suites of `make test-shadow`: those of filters, joins and values, whose tests do not ask where the files lie
+shadow_suites := *TpcRowsSuite $(foreach part,predicate dynamic values,io.sparkzorder.skipping.$(part).*Suite) \
+  *SkippingPageSuite *FunctionShapesSuite *SkippingFuzzSuite *StarFuzzSuite *ValuesIndexSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
 sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own
@@ -321,7 +322,7 @@ test-tpcds: $(environment) ## all queries of TPC-DS and TPC-H, with the index an
 	  '$(row)/testOnly *TpcRowsSuite')
 
 .PHONY: test-shadow
-test-shadow: $(environment) ## suites of OPTIMIZE, skipping and TPC-DS with layouts beside the files
+test-shadow: $(environment) ## suites of skipping and TPC-DS with layouts beside the files
 	build/sbt 'set LocalProject("spark41") / Test / javaOptions += "-Dsparkzorder.test.publish=shadow"' \
 	  'spark41/testOnly $(shadow_suites)'
 
