@@ -41,8 +41,9 @@ SAMPLE := $(lines)
 sample_rows := $(foreach line,$(SAMPLE),spark$(subst .,,$(line)))
 sample_suites := *FunctionVectorsSuite io.sparkzorder.sql.*Suite *.OptimizeSuite *SkippingTrapsSuite *PhysicalTypesSuite
 # suites of `make test-shadow`: those of filters, joins and values, whose tests do not ask where the files lie
-shadow_suites := *TpcRowsSuite $(foreach part,predicate dynamic values,io.sparkzorder.skipping.$(part).*Suite) \
-  *SkippingPageSuite *FunctionShapesSuite *SkippingFuzzSuite *StarFuzzSuite *ValuesIndexSuite
+shadow_suites := *TpcRowsSuite io.sparkzorder.skipping.predicate.*Suite io.sparkzorder.skipping.dynamic.*Suite \
+  io.sparkzorder.skipping.values.*Suite *SkippingPageSuite *FunctionShapesSuite *SkippingFuzzSuite *StarFuzzSuite \
+  *ValuesIndexSuite
 sample_connect := tests/api/test_table_in_spark.py tests/skipping/test_show_skipping.py
 sample_tests := tests/functions/test_functions.py $(sample_connect)
 # two test files at a time: most of them wait for a JVM of their own

@@ -103,14 +103,14 @@ class ComparedTypesSuite extends GridTestBase {
 
   private val overBytes = "a STRING over bytes without annotation in the file"
 
-  test(overBytes)(checkBytes(Seq(true, false), "s", every = 2))
+  test(overBytes)(checkBytes(Seq(true, false), "s", every = 4))
 
   test(s"$overBytes: with and without files of texts and a values index", Slow) {
     for (isText <- Seq(Seq(false), Seq(true, false)); values <- Seq("", "s"))
       checkBytes(isText, values, every = 1)
   }
 
-  /** @param every 2 takes each second filter */
+  /** @param every 4 takes each fourth filter */
   private def checkBytes(isText: Seq[Boolean], values: String, every: Int): Unit = {
     def of(first: Char): Seq[Array[Byte]] =
       (0 until 20).map(i => s"$first${"%02d".format(i)} Ä".getBytes("UTF-8")) :+ null

@@ -7,6 +7,8 @@ import java.io.File
 import java.nio.file.Files
 import java.util.Locale
 
+import org.scalatest.tagobjects.Slow
+
 import org.apache.spark.sql.functions.{col, struct}
 
 import io.sparkzorder.SkippingCounters
@@ -58,7 +60,7 @@ class SkippingTrapsSuite extends SkippingTestBase {
     }
   }
 
-  test("constants of 50,000 characters cost no memory by their beginnings") {
+  test("constants of 50,000 characters cost no memory by their beginnings", Slow) {
     withTableDir { dir =>
       val long = "1," * 25000
       filesOf(dir, sql(s"SELECT '${long}x' s"), sql("SELECT 'a' s"), sql("SELECT 'zz' s"))

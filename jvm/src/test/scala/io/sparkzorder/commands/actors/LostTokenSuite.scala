@@ -182,7 +182,7 @@ class LostTokenSuite extends FaultyTables with Steps {
     quick = 7) {
     step =>
       var refused = 0
-      for (partitions <- Seq(Nil, Seq("p"))) {
+      for (partitions <- Seq(Seq("p"), Nil).take(if (step == 1) 2 else 1)) {
         var (k, more) = (0, true)
         while (more) withTableDir { dir =>
           def rows = shuffled(60, 2).selectExpr("*", "id % 2 p")

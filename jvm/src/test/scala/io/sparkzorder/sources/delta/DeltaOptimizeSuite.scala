@@ -77,7 +77,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("the files of a shuffle go when the write fails") {
+  test("the files of a shuffle go when the write fails", Slow) {
     withTables {
       create("t")
       // a constraint that no statement has checked
@@ -203,7 +203,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a Delta table of a database parquet that is left to Delta: the table, not a directory") {
+  test("a Delta table of a database parquet that is left to Delta: the table, not a directory", Slow) {
     withTables {
       sql("CREATE DATABASE parquet")
       try {
@@ -278,7 +278,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("an hour that the zone of the session repeats at the end of summer time") {
+  test("an hour that the zone of the session repeats at the end of summer time", Slow) {
     val zone = "spark.sql.session.timeZone"
     val losAngeles = "America/Los_Angeles"
     def inJvm(id: String)(body: => Any): Unit = {
@@ -317,7 +317,7 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out") {
+  test("a NULL partition beside partitions by a timestamp without a zone: all are laid out", Slow) {
     withTables {
       inConf("spark.databricks.delta.write.utcTimestampPartitionValues" -> "false") {
         sql("CREATE TABLE t (id BIGINT, a INT, b INT, p TIMESTAMP) USING delta PARTITIONED BY (p)")
@@ -369,7 +369,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("values of a column that some files spell in another case stay in a session that tells cases apart") {
+  test(
+    "values of a column that some files spell in another case stay in a session that tells cases apart",
+    Slow) {
     withTempDir { dir =>
       numbers(0, 100, 1).write.mode("append").parquet(dir.toString)
       numbers(100, 200, 1).withColumnRenamed("s", "S").write.mode("append").parquet(dir.toString)
