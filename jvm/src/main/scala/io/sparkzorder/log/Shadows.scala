@@ -45,6 +45,12 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
   def isExpired(run: String, folder: String, name: String): Boolean =
     expired.contains((run, folder, name))
 
+  private lazy val moved: Set[(String, String)] =
+    Shadows.filesOf(readable.map(_.record).filter(_.publishedRuns.nonEmpty))
+
+  /** True for a file of a shadow that PUBLISH LAYOUT has moved out of its hidden directory, for good. */
+  def isMoved(folder: String, name: String): Boolean = moved.contains(folder -> name)
+
   /** The records that announce the deletion of files of the shadow of a run. */
   def expiredOf(run: String): Seq[Record] =
     readable.map(_.record).filter(r => r.kind == Record.Expired && r.run == run)
@@ -106,6 +112,10 @@ private[sparkzorder] final class Shadows(records: Seq[KnownRecord]) {
 }
 
 private[sparkzorder] object Shadows {
+
+  /** The files that records add, each with its folder. */
+  def filesOf(records: Seq[Record]): Set[(String, String)] =
+    (for (r <- records; c <- r.changes; a <- c.added) yield c.folder -> a.name).toSet
 
   /** The path of a hidden file of a shadow, relative to its folder. */
   def placeOf(run: String, a: Added): String = s"${RunFolder.directory(run)}/${a.staged}"

@@ -77,9 +77,6 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
 
   def isUndone(run: String): Boolean = runs.isUndone(run)
 
-  /** True for a file of a shadow that PUBLISH LAYOUT has moved out of its hidden directory, for good. */
-  def isMoved(folder: String, name: String): Boolean = runs.isMoved(folder, name)
-
   /** True for a run that a record abandons: the replaced files are, or will be, files of the table again. */
   def isAbandoned(run: String): Boolean = runs.isAbandoned(run)
 
@@ -225,8 +222,6 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)], pending: Set[Str
 
   private val publishes = all.map(_._2).filter(_.publishedRuns.nonEmpty)
 
-  private lazy val moved: Set[(String, String)] = filesOf(publishes)
-
   /**
    * The shadows that were taken back together with the PUBLISH LAYOUT of their files: an UNDO or ABANDON of that run
    * does not put the files back into the directories of the shadows. In each folder of such a shadow a file is missing.
@@ -237,7 +232,8 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)], pending: Set[Str
     if (ended.isEmpty) Set.empty
     else {
       // VACUUM may have removed the files of a shadow that a later, published shadow has replaced
-      val files = filesOf(ended ++ all.map(_._2).filter(_.kind == Record.Expired))
+      val files =
+        Shadows.filesOf(ended ++ all.map(_._2).filter(_.kind == Record.Expired))
       val runs = ended.flatMap(_.publishedRuns).toSet
       def isGone(c: FolderChange) = c.added.exists(a => files(c.folder -> a.name))
       all.map(_._2).filter(r => r.makesShadow && runs(r.run) && r.changes.nonEmpty)
@@ -245,10 +241,6 @@ private[sparkzorder] final class Runs(all: Seq[(Long, Record)], pending: Set[Str
     }
   }
 
-  private def filesOf(records: Seq[Record]): Set[(String, String)] =
-    (for (r <- records; c <- r.changes; a <- c.added) yield c.folder -> a.name).toSet
-
-  def isMoved(folder: String, name: String): Boolean = moved(folder -> name)
   def isUndone(run: String): Boolean = undone(run) || takenBack(run)
   def isAbandoned(run: String): Boolean = abandoned(run)
 

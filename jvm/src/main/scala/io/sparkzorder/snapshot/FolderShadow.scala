@@ -170,7 +170,7 @@ private[sparkzorder] object Shadowed {
   }
 
   /**
-   * False for a hidden file that was deleted, or is about to be deleted.
+   * False for a hidden file that was deleted, is about to be deleted, or was moved by PUBLISH LAYOUT.
    *
    * @param looks false to decide by the records alone
    */
@@ -181,7 +181,7 @@ private[sparkzorder] object Shadowed {
       present: PresentFiles,
       looks: Boolean = true)(step: Step, a: Added): Boolean = {
     val run = step.known.record.run
-    !shadows.isExpired(run, folder, a.name) && (!looks ||
+    !shadows.isExpired(run, folder, a.name) && !shadows.isMoved(folder, a.name) && (!looks ||
       present.in(state.own(folder, run)).get(a.staged).exists(_.getLen == a.length))
   }
 

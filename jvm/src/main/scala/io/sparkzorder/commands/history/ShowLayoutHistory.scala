@@ -95,7 +95,7 @@ private[sparkzorder] final class HistoryRows(
     else {
       unpublished(r).flatMap(c =>
         c.added.filterNot(a =>
-          log.shadows.isExpired(r.run, c.folder, a.name) || log.isMoved(c.folder, a.name))
+          log.shadows.isExpired(r.run, c.folder, a.name) || log.shadows.isMoved(c.folder, a.name))
           .map(_.length)).sum
     }
 

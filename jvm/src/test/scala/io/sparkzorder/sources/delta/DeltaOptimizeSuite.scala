@@ -203,7 +203,9 @@ class DeltaOptimizeSuite extends DeltaTestBase {
     }
   }
 
-  test("a Delta table of a database parquet that is left to Delta: the table, not a directory", Slow) {
+  test(
+    "a Delta table of a database parquet that is left to Delta: the table, not a directory",
+    Slow) {
     withTables {
       sql("CREATE DATABASE parquet")
       try {
