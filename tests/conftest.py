@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from spark_zorder import __version__, _jars, configure
-from tests.support import JVM_OPTIONS, ROOT, rows
+from tests.support import JVM_OPTIONS, rows
 
 # the environments of other rows lack the packages that benchmarks and pages need
 WITH_BENCHMARKS = ["benchmarks", "docs/test_docs.py", "docs/test_experiments.py"]
@@ -31,8 +31,6 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.driver.extraJavaOptions": f"-Duser.timezone=UTC {JVM_OPTIONS}",
     "spark.driver.memory": "2g",
-    # few of Hadoop's settings: Spark copies them all for each query, writer and task
-    "spark.driver.extraClassPath": str(ROOT / "tests" / "support" / "hadoop"),
 }
 
 

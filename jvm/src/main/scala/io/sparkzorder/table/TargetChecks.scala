@@ -192,7 +192,7 @@ private[sparkzorder] object TargetChecks {
     val (kind, advice) = format match {
       case "delta" =>
         "a Delta table" -> ("OPTIMIZE TABLE ... ZORDER BY rewrites it by a commit of Delta, if Delta's extension is " +
-          "loaded. For the history, indexes and restoring use Delta's own statements.")
+          "loaded. For the history and for older versions use Delta's own statements.")
       case "iceberg" =>
         "an Iceberg table" -> ("Use CALL catalog.system.rewrite_data_files(table => '...', " +
           "strategy => 'sort', sort_order => 'zorder(...)').")

@@ -21,7 +21,7 @@ class PartitionKeysSuite extends ZOrderSessionSuite {
     val session = spark
     import session.implicits._
     // one query for all
-    val counts = Seq(1, 5, 33)
+    val counts = Seq(1, 5, 64)
     val seen = counts.map { n =>
       PartitionKeys(n).zipWithIndex.toSeq.toDF("x", "wanted")
         .repartition(n, col("x"))

@@ -14,7 +14,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Command, Filter, LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.execution.{CommandExecutionMode, FileSourceScanExec, SparkPlan}
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
-import org.apache.spark.sql.execution.datasources.{FileIndex, LogicalRelation, PartitionDirectory}
+import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.{
   BatchScanExec,
   DataSourceV2ScanRelation,
@@ -24,7 +24,7 @@ import org.apache.spark.sql.sparkzorder.SparkLine
 import org.apache.spark.sql.types._
 
 import io.sparkzorder.errors.ZOrderErrors
-import io.sparkzorder.skipping.predicate.{ConjunctUse, FilterOnBounds, TableColumns}
+import io.sparkzorder.skipping.predicate.{ConjunctUse, FilterOnBounds, FilterOnFiles, TableColumns}
 import io.sparkzorder.skipping.scan._
 
 /** Wraps a query, so that the analyzer does not look inside. The query is planned when the statement runs. */
@@ -90,31 +90,36 @@ private[sparkzorder] object ShowSkippingCommand {
   private final class Scans(optimized: LogicalPlan) {
 
     def of(plan: SparkPlan): Seq[Report] = plan.collect {
-      case s: FormatScanExec => new FormatReport(s).rows _
+      case s: FormatScanExec =>
+        val filters = tableOf { case r: DataSourceV2ScanRelation => r.scan eq s.inner.scan }
+        Some(new FormatReport(s, filters.toSeq.flatMap(_._2)).rows _)
       case s: FileSourceScanExec =>
-        FormatReport.of(s).orElse(ofFormat(s))
-          .fold[Report](number => new ScanReport(number, ReportedScan.of(s)).rows)(report =>
-            report.rows _)
+        FormatReport.of(s).orElse(ofFormat(s)).map(_.rows _).orElse(Some(
+          reportOf(ReportedScan.of(s))))
       case s: BatchScanExec => s.scan match {
-          case files: FileScan => number => new ScanReport(number, ReportedScan.of(files)).rows
-          case _ => ofFormat(s).fold[Report](_ => Nil)(report => report.rows _)
+          case files: FileScan => Some(reportOf(ReportedScan.of(files)))
+          case _ => ofFormat(s).map(_.rows _)
         }
-    }
+    }.flatten
+
+    private def reportOf(scan: ReportedScan): Report = number => new ScanReport(number, scan).rows
 
     private def ofFormat(s: FileSourceScanExec): Option[FormatReport] =
-      tableOf { case r: LogicalRelation => r.relation eq s.relation }.collect {
-        case (table: FormatFileTable, _) =>
+      // Delta may plan a copy of the relation, with another location or with a column for deleted rows
+      optimized.collectLeaves().flatMap(leaf => FormatTable.of(leaf).map(leaf -> _)).collectFirst {
+        case (leaf, table: FormatFileTable) if table.isOf(s.relation.location) =>
           def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
           val files = s.relation.location
             .listFiles(known(s.partitionFilters), known(s.dataFilters))
-          FormatReport.byFormat(table, s.output, count(files), s.dataFilters)
+          val filters = s.dataFilters.filter(_.references.subsetOf(leaf.outputSet))
+          new FormatReport(table, leaf.output, count(files), filters)
       }
 
     private def ofFormat(s: BatchScanExec): Option[FormatReport] =
       tableOf { case r: DataSourceV2ScanRelation => r.scan eq s.scan }.collect {
         case (table: FormatBatchTable, filters) =>
           val files = table.files(s.inputPartitions.toArray)
-          FormatReport.byFormat(table, s.output, files, filters)
+          new FormatReport(table, s.output, files, filters)
       }
 
     /** The table of a leaf, with the conditions of the filter above the leaf. */
@@ -269,22 +274,26 @@ private[index] final class FormatReport private (
     formats: Seq[Expression] = Nil)
     extends PredicateHelper {
 
-  def this(scan: FormatScanExec) =
+  /** @param formats filters by which only the format may skip files */
+  def this(scan: FormatScanExec, formats: Seq[Expression]) =
     this(
       scan.table,
       FormatTable.columnsOf(scan.output),
       scan.table.files(scan.inner.inputPartitions.toArray),
       Nil,
       scan.keys,
-      _ => 0L)
+      _ => 0L,
+      formats)
+
+  /** @param formats filters by which only the format may skip files */
+  def this(table: FormatTable, output: Seq[Attribute], listed: Long, formats: Seq[Expression]) =
+    this(table, FormatTable.columnsOf(output), listed, Nil, Nil, _ => 0L, formats)
 
   def rows(number: Int): Seq[Row] = {
     val kept = listed - dropped(planned)
-    val ofFormat = formats.flatMap(splitConjunctivePredicates).map { c =>
-      val use = useOf(c)
-      val files = if (use.isUseful) Long.box(use.dropped.toLong) else null
-      row(number, kept, use, c, null, files, Some(FormatReport.ByFormat))
-    }
+    val ofFormat = formats.flatMap(splitConjunctivePredicates)
+      .filterNot(c => SubqueryExpression.hasSubquery(c) || RuntimeFilters.isRuntime(c))
+      .map(rowOfFormat(number, kept, _))
     val known = planned.flatMap(splitConjunctivePredicates).map { c =>
       val use = useOf(c)
       val files = if (use.isUseful) Long.box(dropped(Seq(c))) else null
@@ -304,6 +313,27 @@ private[index] final class FormatReport private (
   }
 
   private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
+
+  /** The row of a filter by which spark-zorder skips nothing, because the format has tested it. */
+  private def rowOfFormat(number: Int, kept: Long, filter: Expression): Row = {
+    val isKnown = DerivedRanges.isKnownToFormats(filter)
+    // the bounds that the format has not needed for the query may be missing, or may not be readable
+    val dropped = PruningFailure.orElse[java.lang.Long](null, "SHOW SKIPPING counts no files") {
+      val use = useOf(filter)
+      if (isKnown && use.isUseful) Long.box(use.dropped.toLong) else null
+    }
+    val reason = if (isKnown) FormatReport.ByFormat else FormatReport.ByNobody
+    Row(
+      number,
+      table.name,
+      listed,
+      kept,
+      FilterOnFiles.textOf(filter),
+      RuntimeFilters.columnsOf(filter),
+      isKnown,
+      dropped,
+      reason)
+  }
 
   /**
    * @param text the filter as the row shows it; null for a filter whose values are known when the query is planned
@@ -334,18 +364,8 @@ private[index] final class FormatReport private (
 private[index] object FormatReport {
   import ShowSkippingCommand.count
   private val AtRunTime = "its values are known when the query runs"
-  private val ByFormat =
-    "the format of the table skips files by it, before `files` are counted"
-
-  /** @param filters filters by which only the format skips files */
-  def byFormat(
-      table: FormatTable,
-      output: Seq[Attribute],
-      listed: Long,
-      filters: Seq[Expression]): FormatReport = {
-    val onData = filters.filterNot(SubqueryExpression.hasSubquery)
-    new FormatReport(table, FormatTable.columnsOf(output), listed, Nil, Nil, _ => 0L, onData)
-  }
+  private val ByFormat = "the format of the table tests it, before `files` are counted"
+  private val ByNobody = "neither spark-zorder nor the format of the table tests it"
 
   /** None if the scan is not of a Delta or Iceberg table, or if only the format skips files in it. */
   def of(scan: FileSourceScanExec): Option[FormatReport] = scan.relation.location match {

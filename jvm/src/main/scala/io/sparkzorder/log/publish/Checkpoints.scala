@@ -106,19 +106,20 @@ private[sparkzorder] final class Checkpoints(
    *   - Its run met a conflict.
    *   - Its run has an intent, so the run still keeps files.
    *   - It is the newest OPTIMIZE in force, which UNDO needs.
-   *   - It makes a shadow, publishes a shadow, or lets files of a shadow expire, and the shadow is in force.
+   *   - It makes a shadow, or lets files of a shadow expire, and the shadow is in force or has an intent. Or it
+   *     published such a shadow, and was undone or abandoned.
    *   - It aborted a run less than [[Checkpoints.AbortMs]] ago. The process of that run may still be at work. It
    *     finds the record before it commits.
    */
   private def needed(log: CommitLog): CheckpointEntry => Boolean = {
     val runs = new Intents(state).runs()
     val inForce = new Runs(all(log), log.pendingRuns).inForce
-    val newest = inForce.headOption.map(_._1)
+    val (newest, numbers) = (inForce.headOption.map(_._1), inForce.map(_._1).toSet)
     val shadows = inForce.map(_._2).filter(_.makesShadow).map(_.run).toSet ++ runs
     e =>
       e.whole && (e.conflict || runs(e.record.run) || newest.contains(e.number) ||
         ((e.record.makesShadow || e.record.kind == Record.Expired) && shadows(e.record.run)) ||
-        e.record.publishedRuns.exists(shadows) ||
+        (e.record.publishedRuns.exists(shadows) && !numbers(e.number)) ||
         (e.record.kind == Record.Abort && e.record.createdMs + Checkpoints.AbortMs > nowMs))
   }
 

@@ -185,7 +185,7 @@ private[sparkzorder] object FilterOnFiles extends PredicateHelper {
   private def columnsOf(e: Expression): Seq[String] = e.references.map(_.name).toSeq.distinct
 
   // the text of a hundred thousand keys of a join would cost more than the pruning
-  private def textOf(e: Expression): String = {
+  private[sparkzorder] def textOf(e: Expression): String = {
     val short = e.transform {
       case InSet(child, values) if values.size > MaxValuesShown =>
         InSet(child, values.take(MaxValuesShown))

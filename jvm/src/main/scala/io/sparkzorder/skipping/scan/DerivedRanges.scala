@@ -86,8 +86,11 @@ private[sparkzorder] object DerivedRanges extends Rule[LogicalPlan] with Predica
         case _ => false
       }
 
-  // Spark itself turns a comparison of a cast to DATE into a range of the column, so such a cast counts as known
-  private def isKnownToFormats(c: Expression): Boolean = !c.exists(isUnknownToFormats)
+  /**
+   * True for a filter that a format understands. Spark itself turns a comparison of a cast to DATE into a range of the
+   * column, so such a cast counts as known.
+   */
+  private[sparkzorder] def isKnownToFormats(c: Expression): Boolean = !c.exists(isUnknownToFormats)
 
   private def isUnknownToFormats(e: Expression): Boolean = e match {
     // Spark makes `(k < 9) <=> true` of an IF or CASE with the condition `k < 9`

@@ -287,7 +287,7 @@ private[sparkzorder] object PruningFailure {
    *
    * @param effect what does not work for the query
    */
-  private[skipping] def orElse[T](otherwise: => T, effect: => String)(body: => T): T =
+  private[sparkzorder] def orElse[T](otherwise: => T, effect: => String)(body: => T): T =
     try body
     catch {
       case PruningFailure(e) if !JobCancellation.isCauseOf(e) =>

@@ -9,7 +9,6 @@ import scala.collection.mutable
 import scala.util.Random
 
 import org.apache.hadoop.fs.FileStatus
-import org.scalatest.tagobjects.Slow
 
 import io.sparkzorder.{RandomInputs, SmallStack}
 import io.sparkzorder.log._
@@ -122,7 +121,7 @@ class EvidenceSuite extends CheckpointTestBase with RandomInputs {
     }
   }
 
-  test(s"a chain of $links runs: clean-up, in a thread with a small stack", Slow) {
+  test(s"a chain of $links runs: clean-up, in a thread with a small stack") {
     withTable { (dir, state) =>
       chain(dir)
       def kinds() = SmallStack {
