@@ -108,7 +108,7 @@ private[sparkzorder] final class TableLog private (state: StateDirectory, seen: 
    *
    * @param folder relative name of the folder
    */
-  private[sparkzorder] def changesOf(folder: String): Seq[FolderChange] = {
+  private def changesOf(folder: String): Seq[FolderChange] = {
     val settled = seen.history.folders.get(folder).toSeq.flatMap(_.steps).map(s =>
       s.known.number -> s.change)
     (settled ++ pending.getOrElse(folder, Nil)).sortBy(_._1).map(_._2)

@@ -16,10 +16,10 @@ import io.sparkzorder.ordering.{BinaryOrder, FixedOrder, OrderedType, StringOrde
  *
  * The first guess spreads the rows of each unit evenly over the unit's range, and adds up all units. By this sum, the
  * table may have very uneven numbers of rows within the range of a unit. Then the rows of that unit are spread again:
- * in proportion to the sum. An example is a unit whose range one stray value
- * has widened: its rows then count where the table has most rows. (This is one step of the self-consistency
- * algorithm of Turnbull, 1976, for observations that are known to lie in intervals. The step is not
- * applied to all units: it would count rows twice where neighbouring units overlap a little.)
+ * in proportion to the sum. An example is a unit whose range one stray value has widened: its rows then count where
+ * the table has most rows. (This is one step of the self-consistency algorithm of Turnbull, 1976, for observations that
+ * are known to lie in intervals. The step is not applied to all units: it would count rows twice where neighbouring
+ * units overlap a little.)
  *
  * The range of the column is cut into pieces. Pieces 0, 2, 4, ... are the values of the ranks.
  * Pieces 1, 3, ... are the gaps between neighbouring values.

@@ -102,10 +102,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       r: ResolvedTable,
       format: String): Option[LogicalPlan] =
     // the properties are tested before the table is opened, so that a table that is left to its format is not opened
-    if (isDelegated(format, r.table.properties.asScala.toMap)) {
-      if (format == "delta") checkForDelta(s, fullName(r), isDelegated = true)
-      None
-    } else {
+    if (isDelegated(format, r.table.properties.asScala.toMap)) left(s, fullName(r), format)
+    else {
       opened(r, format).flatMap { f =>
         ownLayout(
           s,
@@ -130,24 +128,29 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
     // Delta's own OPTIMIZE puts small files together if there are no columns
     def isPlain = format.format == "delta" && s.clauses.columns.isEmpty && !s.clauses.auto &&
       format.lastLayout.isEmpty && declared.isEmpty
-    val isLeft = isDelegated(format.format, format.properties)
-    if (isLeft || isPlain) {
-      if (format.format == "delta") checkForDelta(s, format.name, isLeft)
-      None
-    } else Some(command(s, FormatTable(format, ownStatement)))
+    if (isDelegated(format.format, format.properties)) left(s, format.name, format.format)
+    else if (isPlain) left(s, format.name, format.format, "name columns in ZORDER BY")
+    else Some(command(s, FormatTable(format, ownStatement)))
   }
 
-  /** Refuses clauses that Delta's own OPTIMIZE does not have. */
-  private def checkForDelta(s: OptimizeTable, name: String, isDelegated: Boolean): Unit = {
+  /**
+   * None, for a table that is left to its format. Refuses clauses that Delta's own OPTIMIZE does not have.
+   *
+   * @param way how such a clause gets to our OPTIMIZE
+   */
+  private def left(
+      s: OptimizeTable,
+      name: String,
+      format: String,
+      way: String = "set spark.zorder.formats.delta = own"): Option[LogicalPlan] = {
     val c = s.clauses
-    if (c.into.isDefined || c.options.nonEmpty || c.dryRun) {
-      val way =
-        if (isDelegated) "set spark.zorder.formats.delta = own" else "name columns in ZORDER BY"
+    if (format == "delta" && (c.into.isDefined || c.options.nonEmpty || c.dryRun)) {
       throw ZOrderErrors.unsupportedTable(
         name,
         "a Delta table that is left to Delta's own OPTIMIZE, which has no INTO, OPTIONS and DRY RUN",
         s"Leave these clauses out, or $way.")
     }
+    None
   }
 
   /** Our command for a directory that is a table of a format; None if such tables are left to the format. */
@@ -158,10 +161,8 @@ private[sparkzorder] final class ResolveZOrderStatements(sparkSession: SparkSess
       ownStatement: String): Option[LogicalPlan] =
     // The properties of the table are in its metadata. If the settings of the session already leave the table to its
     // format, the metadata is not read.
-    if (isDelegated(format, Map.empty)) {
-      if (format == "delta") checkForDelta(s, target.name, isDelegated = true)
-      None
-    } else openedPath(target, format).flatMap(ownLayout(s, _, ownStatement))
+    if (isDelegated(format, Map.empty)) left(s, target.name, format)
+    else openedPath(target, format).flatMap(ownLayout(s, _, ownStatement))
 
   private def openedPath(target: PathTarget, format: String): Option[SnapshotFormat] = {
     val name = s"$format.${quoteIdentifier(target.path)}"

@@ -11,6 +11,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.types.StructType
 
 import io.sparkzorder.errors.ZOrderErrors
+import io.sparkzorder.util.Paths
 
 /**
  * A directory that holds data files: the table's root, or one partition directory exactly as it is named (`p=1` and
@@ -98,7 +99,7 @@ private[sparkzorder] final case class TableFiles(
  */
 private[sparkzorder] object TokenFile {
   val Prefix = "part-zorder-"
-  private val Name = s"$Prefix[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\\.[a-z]+".r.pattern
+  private val Name = s"$Prefix${Paths.Uuid}\\.[a-z]+".r.pattern
 
   def isOne(name: String): Boolean = name.startsWith(Prefix) && Name.matcher(name).matches()
 

@@ -131,6 +131,9 @@ private[sparkzorder] object Durable {
 /** Paths below a table's root, and the names of files there. */
 private[sparkzorder] object Paths {
 
+  /** A regular expression without groups for a UUID in its canonical form, as in the names that runs and jobs give. */
+  val Uuid: String = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+
   /** A folder below `root`, given by its relative name with `/` between the levels. */
   def folder(root: Path, relative: String): Path =
     relative.split('/').filter(_.nonEmpty).foldLeft(root)(child)

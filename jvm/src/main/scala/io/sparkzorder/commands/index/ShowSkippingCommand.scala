@@ -83,6 +83,18 @@ private[sparkzorder] object ShowSkippingCommand {
   private[index] def count(directories: Seq[PartitionDirectory]): Long =
     directories.map(_.files.size.toLong).sum
 
+  /** The number of files that a file index lists for a scan. */
+  private[index] def listed(
+      location: FileIndex,
+      partitionFilters: Seq[Expression],
+      dataFilters: Seq[Expression]): Long = {
+    // a subquery that prunes partitions has no value before the query runs
+    def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
+    count(location.listFiles(known(partitionFilters), known(dataFilters)))
+  }
+
+  private[index] val NoFilter = "no filter on data columns"
+
   /** A function from the number of a scan to the rows of the scan. */
   private type Report = Int => Seq[Row]
 
@@ -108,11 +120,9 @@ private[sparkzorder] object ShowSkippingCommand {
       // Delta may plan a copy of the relation, with another location or with a column for deleted rows
       optimized.collectLeaves().flatMap(leaf => FormatTable.of(leaf).map(leaf -> _)).collectFirst {
         case (leaf, table: FormatFileTable) if table.isOf(s.relation.location) =>
-          def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
-          val files = s.relation.location
-            .listFiles(known(s.partitionFilters), known(s.dataFilters))
+          val files = listed(s.relation.location, s.partitionFilters, s.dataFilters)
           val filters = s.dataFilters.filter(_.references.subsetOf(leaf.outputSet))
-          new FormatReport(table, leaf.output, count(files), filters)
+          new FormatReport(table, leaf.output, files, filters)
       }
 
     private def ofFormat(s: BatchScanExec): Option[FormatReport] =
@@ -184,7 +194,7 @@ private object ReportedScan {
  * runs. If there is no conjunct, one row says why.
  */
 private final class ScanReport(number: Int, scan: ReportedScan) {
-  import ShowSkippingCommand.count
+  import ShowSkippingCommand.{count, listed, NoFilter}
 
   def rows: Seq[Row] = scan.ours match {
     case Some((ours, pruning)) =>
@@ -208,14 +218,11 @@ private final class ScanReport(number: Int, scan: ReportedScan) {
       if (conjuncts.nonEmpty || later.nonEmpty) conjuncts ++ later
       else {
         val reason = uses.flatMap(_.reason).headOption.getOrElse(
-          if (scan.dataFilters.isEmpty) "no filter on data columns" else "skipping is off")
+          if (scan.dataFilters.isEmpty) NoFilter else "skipping is off")
         Seq(Row(number, scan.table, files, kept, null, Nil, false, null, reason))
       }
     case None =>
-      // a subquery that prunes partitions has no value before the query runs
-      def known(filters: Seq[Expression]) = filters.filterNot(ZOrderFileIndex.holdsSubquery)
-      val files =
-        count(scan.location.listFiles(known(scan.partitionFilters), known(scan.dataFilters)))
+      val files = listed(scan.location, scan.partitionFilters, scan.dataFilters)
       val reason = s"not a scan of plain Parquet or ORC files: ${scan.format}"
       Seq(Row(number, scan.table, files, files, null, Nil, false, null, reason))
   }
@@ -271,7 +278,7 @@ private[index] final class FormatReport private (
     planned: Seq[Expression],
     keys: Seq[Expression],
     dropped: Seq[Expression] => Long,
-    formats: Seq[Expression] = Nil)
+    formats: Seq[Expression])
     extends PredicateHelper {
 
   /** @param formats filters by which only the format may skip files */
@@ -306,10 +313,7 @@ private[index] final class FormatReport private (
     }
     val all = ofFormat ++ known ++ later.distinct
     if (all.nonEmpty) all
-    else {
-      val reason = "no filter on data columns"
-      Seq(Row(number, table.name, listed, kept, null, Nil, false, null, reason))
-    }
+    else Seq(row(number, kept, null, Nil, isUsed = false, null, ShowSkippingCommand.NoFilter))
   }
 
   private def useOf(filter: Expression): FilterOnBounds = table.known(Seq(filter), columns)
@@ -323,16 +327,8 @@ private[index] final class FormatReport private (
       if (isKnown && use.isUseful) Long.box(use.dropped.toLong) else null
     }
     val reason = if (isKnown) FormatReport.ByFormat else FormatReport.ByNobody
-    Row(
-      number,
-      table.name,
-      listed,
-      kept,
-      FilterOnFiles.textOf(filter),
-      RuntimeFilters.columnsOf(filter),
-      isKnown,
-      dropped,
-      reason)
+    val columns = RuntimeFilters.columnsOf(filter)
+    row(number, kept, FilterOnFiles.textOf(filter), columns, isKnown, dropped, reason)
   }
 
   /**
@@ -348,10 +344,8 @@ private[index] final class FormatReport private (
       files: java.lang.Long,
       reason: Option[String] = None): Row = {
     val conjunct = use.tested.head._1
-    Row(
+    row(
       number,
-      table.name,
-      listed,
       kept,
       Option(text).getOrElse(conjunct.predicate),
       RuntimeFilters.columnsOf(filter),
@@ -359,6 +353,16 @@ private[index] final class FormatReport private (
       files,
       use.tested.flatMap(_._1.reason).headOption.orElse(reason).orNull)
   }
+
+  private def row(
+      number: Int,
+      kept: Long,
+      predicate: String,
+      columns: Seq[String],
+      isUsed: Boolean,
+      dropped: java.lang.Long,
+      reason: String): Row =
+    Row(number, table.name, listed, kept, predicate, columns, isUsed, dropped, reason)
 }
 
 private[index] object FormatReport {
@@ -374,7 +378,7 @@ private[index] object FormatReport {
         val files = ours.unpruned(scan.partitionFilters, scan.dataFilters)
         def dropped(filters: Seq[Expression]): Long =
           count(files) - count(PrunedListing.of(files, format(filters)).directories)
-        new FormatReport(format.table, format.columns, count(files), planned, keys, dropped)
+        new FormatReport(format.table, format.columns, count(files), planned, keys, dropped, Nil)
       }
     case _ => None
   }

@@ -106,13 +106,13 @@ private[log] final class Evidence(
 }
 
 private[log] object Evidence {
-  private val Uuid = raw"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}".r
+  private val Id = Paths.Uuid.r
 
   /**
    * True for a name with the id of a run or of a job of Spark. Other names, such as `data.parquet`, may be written
    * again and again, in any folder.
    */
-  private def isUnique(name: String): Boolean = Uuid.findFirstIn(name).isDefined
+  private def isUnique(name: String): Boolean = Id.findFirstIn(name).isDefined
 
   /** True if the footer of a file can be read. If the name does not tell the format, all formats are tried. */
   def hasFooter(state: StateDirectory)(file: FileStatus): Boolean = {

@@ -28,25 +28,21 @@ private[scan] final class LostRuns(roots: Seq[Path], conf: Configuration) {
    * @param logs the records that the query has read after the listing
    * @throws io.sparkzorder.errors.ZOrderException ZORDER_RECORD_LOST
    */
-  def check(tokens: Seq[Path], logs: => Seq[TableLog]): Unit = if (tokens.nonEmpty) {
+  def check(tokens: Seq[Path], logs: Seq[TableLog]): Unit =
     // the listing may be of the middle of a publish that has ended since
-    val half = ManyFiles.map(tokens)(t => halfPublished(t).map(t -> _)).flatten
-    if (half.nonEmpty) {
-      val known = logs
-      half.filterNot { case (token, _) => known.exists(isKnown(_, token)) }
-        .foreach { case (token, hidden) => requireRecord(token, hidden) }
-    }
-  }
+    for {
+      (token, hidden) <- ManyFiles.map(tokens)(t => halfPublished(t).map(t -> _)).flatten
+      if !logs.exists(isKnown(_, token))
+    } requireRecord(token, hidden)
 
   /** The directory of a run that hides files of the table; None if the visible files are all, or the token is gone. */
   private def halfPublished(token: Path): Option[Path] = {
-    val (state, folder) = (new StateDirectory(token.getParent, conf), "")
+    val state = new StateDirectory(token.getParent, conf)
     if (state.status(token).isEmpty) None
-    else state.hidden(folder, TokenFile.runOf(token.getName)).find { d =>
+    else state.hidden("", TokenFile.runOf(token.getName)).find { d =>
       val names = state.openByName(d).keys
-      val (ofUndo, kept) =
-        names.filter(
-          _.startsWith(RunFolder.Retained)).partition(_.startsWith(RunFolder.RetainedByUndo))
+      val replaced = names.filter(_.startsWith(RunFolder.Retained))
+      val (ofUndo, kept) = replaced.partition(_.startsWith(RunFolder.RetainedByUndo))
       // OPTIMIZE hides the replaced files before it shows the first new one; UNDO hides new files, and shows kept ones
       kept.nonEmpty && (ofUndo.nonEmpty || names.exists(_.startsWith(RunFolder.New)))
     }
@@ -62,9 +58,8 @@ private[scan] final class LostRuns(roots: Seq[Path], conf: Configuration) {
     val above = StateSearch.above(Seq(folder), conf)
     // records that this user may not list explain the token
     if (!above.exists(s => CommittedOverlay.logOf(s).forall(isKnown(_, token)))) {
-      val root =
-        Iterator.iterate(folder)(
-          _.getParent).takeWhile(_ != null).find(roots.contains).getOrElse(folder)
+      val parents = Iterator.iterate(folder)(_.getParent).takeWhile(_ != null)
+      val root = parents.find(roots.contains).getOrElse(folder)
       throw ZOrderErrors.recordLost(
         folder.toString,
         token.getName,

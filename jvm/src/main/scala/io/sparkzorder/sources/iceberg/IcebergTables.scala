@@ -26,6 +26,7 @@ import io.sparkzorder.conf.Settings
 import io.sparkzorder.errors.ZOrderErrors
 import io.sparkzorder.skipping.scan.FormatTable
 import io.sparkzorder.sources.{FormatOpener, FormatScan, KnownReleases, SnapshotFormat}
+import io.sparkzorder.util.Paths
 
 /** Opens Iceberg tables. Loaded by its name, when a session meets an Iceberg table. */
 private[sparkzorder] final class IcebergTables extends FormatOpener with Logging {
@@ -193,7 +194,7 @@ private object IcebergTables {
   // The names of metadata in a table without a catalog: `v1.metadata.json`, also with the suffix of a codec, and the
   // random name that a commit which was killed leaves. Catalogs write `00001-<random>.metadata.json`.
   private val withoutCatalog =
-    raw"^(v\d+|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})(\.\w+)?\.metadata\.json(\.\w+)?$$".r
+    raw"^(v\d+|${Paths.Uuid})(\.\w+)?\.metadata\.json(\.\w+)?$$".r
 
   private val known = new KnownReleases("1.10", "1.11", "1.12")
 

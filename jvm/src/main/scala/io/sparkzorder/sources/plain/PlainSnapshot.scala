@@ -234,7 +234,7 @@ private[plain] final class PlainFile(
 private[plain] object PlainFile {
   // the name that Spark's writer gives to a file: part-00000-<job>-c000.snappy.parquet
   private val SparksName =
-    "part-\\d+-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})[-_.].*".r
+    s"part-\\d+-(${Paths.Uuid})[-_.].*".r
 
   def of(file: FormatFile): PlainFile = file match {
     case plain: PlainFile => plain

@@ -65,27 +65,21 @@ class LostTokenSuite extends FaultyTables with Steps {
   private def known(dir: File): DataFrame =
     spark.read.schema(shuffled(1, 1).schema).parquet(dir.getAbsolutePath)
 
-  /** All rows, or an error that names what is in doubt; never fewer rows. */
-  private def wholeOrInDoubt(dir: File, expected: Map[Any, Int]): Boolean =
+  /** All rows, or an error with this condition; never fewer rows. False for the error. */
+  private def wholeOr(condition: String, words: String*)(
+      dir: File,
+      expected: Map[Any, Int]): Boolean =
     Try(bag(known(dir))) match {
       case Success(rows) =>
         assert(rows === expected)
         true
       case Failure(_) =>
-        fails("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(known(dir).collect())
+        fails(condition, words: _*)(known(dir).collect())
         false
     }
 
-  /** All rows, or an error that names the records; never fewer rows. True for the error. */
-  private def neverLess(dir: File, expected: Map[Any, Int]): Boolean =
-    Try(bag(known(dir))) match {
-      case Success(rows) =>
-        assert(rows === expected)
-        false
-      case Failure(_) =>
-        fails("ZORDER_RECORD_LOST", "_zorder_", "_commits")(known(dir).collect())
-        true
-    }
+  private def wholeOrInDoubt(dir: File, expected: Map[Any, Int]): Boolean =
+    wholeOr("ZORDER_FOLDER_IN_DOUBT", "_zorder_", "ABANDON")(dir, expected)
 
   test("a query of a half-published folder that was moved into another table fails") {
     withTableDir { dir =>
@@ -123,7 +117,7 @@ class LostTokenSuite extends FaultyTables with Steps {
               s"OPTIMIZE '$dir' ZORDER BY b INTO '${dir}_copy'",
               s"RECOVER LAYOUT '$dir'",
               s"RECOVER LAYOUT '$dir' ABANDON")
-            neverLess(dir, expected)
+            wholeOr("ZORDER_RECORD_LOST", "_zorder_", "_commits")(dir, expected)
             // Spark infers no schema where all files are hidden
             Try(sql(s"SHOW LAYOUT '$dir' FOR (a)").head().getAs[String]("warning"))
               .foreach(w => assert(w.contains("has no record") && w.contains("_zorder_"), w))
